@@ -1,0 +1,3 @@
+//! The `loadproof` binary: glue only.
+
+fn main() {}

@@ -1,0 +1,148 @@
+//! The configuration after every check: what the rest of the program may rely on.
+//!
+//! Built only by [`crate::check`]; every value is in its range, every duration is a [`Duration`], every default is in.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Everything `loadproof proxy` needs to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// Where clients connect. Key `listen`, default `127.0.0.1:8080`.
+    pub listen: SocketAddr,
+    /// Where metrics and status are served. Key `admin.listen`, default `127.0.0.1:9464`.
+    pub admin: SocketAddr,
+    /// The engine.
+    pub upstream: Upstream,
+    /// Values of the label `model`.
+    pub models: Models,
+    /// Edges of the shape labels.
+    pub shape: Shape,
+    /// Targets; each becomes a histogram edge.
+    pub slo: Slo,
+    /// Bounds on what one client or one exchange may take.
+    pub limits: Limits,
+    /// How to stop.
+    pub drain: Drain,
+    /// Logging.
+    pub log: Log,
+}
+
+/// The engine and how to reach it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upstream {
+    /// Host name or address, from `upstream.url` (`http://HOST:PORT`, no path).
+    pub host: String,
+    /// Port, from `upstream.url`.
+    pub port: u16,
+    /// `upstream.connect_timeout`, default 2 s.
+    pub connect_timeout: Duration,
+    /// How long an idle connection to the engine is kept: `upstream.idle_timeout`, default 3 s, below uvicorn's 5 s.
+    pub idle_timeout: Duration,
+    /// Most idle connections kept: `upstream.max_idle`, default 256.
+    pub max_idle: usize,
+    /// Time to first token after which the exchange is cut with 504: `upstream.ttft_timeout`, default off.
+    pub ttft_timeout: Option<Duration>,
+    /// Silence of the engine mid-stream after which the exchange is cut: `upstream.silence_timeout`, default off.
+    pub silence_timeout: Option<Duration>,
+}
+
+/// Which model names may become label values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Models {
+    /// `models.names`: at most 64, each at most 128 bytes.
+    pub names: Vec<String>,
+    /// Learn names from the engine's `GET /v1/models`: `models.learn`, default true.
+    pub learn: bool,
+}
+
+/// Inclusive upper edges of the shape labels, ascending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    /// `shape.input_len`, tokens, default 256, 1024, 4096, 16384.
+    pub input_len: Vec<u64>,
+    /// `shape.output_len`, tokens, default 32, 256, 1024.
+    pub output_len: Vec<u64>,
+    /// `shape.concurrency`, exchanges in flight at arrival, default 1, 4, 16, 64.
+    pub concurrency: Vec<u64>,
+    /// Most joint cells per metric family, then `overflow`: `shape.max_cells`, default 512.
+    pub max_cells: usize,
+}
+
+/// Latency targets.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Slo {
+    /// `slo.ttft`, list of durations, ascending.
+    pub ttft: Vec<Duration>,
+    /// `slo.tpot`, list of durations, ascending.
+    pub tpot: Vec<Duration>,
+    /// `slo.e2e`, list of durations, ascending.
+    pub e2e: Vec<Duration>,
+}
+
+/// Bounds. Every one that bites is counted by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Client connections: `limits.connections`, default 4096.
+    pub connections: usize,
+    /// Request head: `limits.head_bytes`, default 32 KiB.
+    pub head_bytes: usize,
+    /// Fields of a request head: `limits.head_fields`, default 100.
+    pub head_fields: usize,
+    /// Time from the first byte of a head to its last: `limits.head_timeout`, default 10 s.
+    pub head_timeout: Duration,
+    /// Request body: `limits.body_bytes`, default 512 MiB.
+    pub body_bytes: u64,
+    /// Client silent between requests: `limits.client_idle`, default 65 s.
+    pub client_idle: Duration,
+    /// Client takes no byte while some wait: `limits.client_write`, default 30 s.
+    pub client_write: Duration,
+    /// Queue from engine to client that every exchange has of its own: `limits.queue_bytes`, default 256 KiB.
+    pub queue_bytes: usize,
+    /// Most that one exchange may queue: `limits.queue_bytes_max`, default 8 MiB.
+    pub queue_bytes_max: usize,
+    /// Shared by all exchanges beyond their own: `limits.queue_bytes_total`, default 64 MiB.
+    pub queue_bytes_total: usize,
+}
+
+/// How the process stops.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drain {
+    /// Accept on, not ready, for this long after SIGTERM: `drain.delay`, default 15 s.
+    pub delay: Duration,
+    /// Then wait for exchanges in flight at most this long: `drain.timeout`, default 600 s.
+    pub timeout: Duration,
+}
+
+/// Logging to standard error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Log {
+    /// `log.level`: `error`, `warn`, `info` (default), `debug`, `trace`.
+    pub level: Level,
+    /// `log.format`: `text` (default) or `json`.
+    pub format: LogFormat,
+}
+
+/// Least severe level that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Errors.
+    Error,
+    /// And warnings.
+    Warn,
+    /// And what an operator wants to know.
+    Info,
+    /// And what a developer wants to know.
+    Debug,
+    /// And everything.
+    Trace,
+}
+
+/// Form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}

@@ -1,0 +1,21 @@
+//! Bytes to meaning: what LLM engines say, read without sockets, clocks or files.
+//!
+//! An answer goes through a [`Decoder`]: `push` each read's bytes, get [`Event`]s; `finish` once, get an [`Answer`].
+//! A request's body goes through a [`RequestScan`] the same way and ends as [`RequestFacts`].
+//! Nothing here returns an error: traffic is not ours to judge. What can't be understood is skipped, counted as an
+//! [`Anomaly`], and the fact in question is `None`.
+//!
+//! Invariants: no tokio, no `std::fs`, no `std::net`, no clock. No buffer grows with the stream: every kept thing has a
+//! limit in [`limits`].
+
+pub mod limits;
+
+mod answer;
+mod endpoint;
+mod event;
+mod request;
+
+pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, TransportEnd};
+pub use endpoint::Endpoint;
+pub use event::{Event, Tokens};
+pub use request::RequestFacts;

@@ -1,0 +1,17 @@
+//! Every limit of this room, in bytes or items. Reaching one ends the observation of a thing, never its forwarding.
+
+/// Longest line of an event stream that is kept for decoding, in bytes. Beyond it the exchange is no longer decoded and
+/// its answer carries [`crate::Anomaly::OversizeEvent`].
+pub const LINE_BYTES: usize = 16 * 1024;
+
+/// Longest whole (not streamed) JSON body that is kept for decoding, in bytes.
+pub const WHOLE_BODY_BYTES: usize = 1024 * 1024;
+
+/// Longest model name, response id or error message that is kept, in bytes; longer ones are cut at a character.
+pub const TEXT_BYTES: usize = 256;
+
+/// Choices (prompts × n) of one answer whose state is kept apart.
+pub const CHOICES: usize = 128;
+
+/// Nesting depth to which JSON is followed.
+pub const JSON_DEPTH: usize = 64;

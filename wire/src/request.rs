@@ -1,0 +1,38 @@
+//! Facts of a request's body, taken while it streams through.
+
+/// What a request asks for. `None` means not stated or not knowable; [`RequestFacts::default`] knows nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RequestFacts {
+    /// The whole body was seen and was one JSON object; otherwise some facts may be missing.
+    pub whole: bool,
+    /// `model`, cut at [`crate::limits::TEXT_BYTES`]. A client's free text: never a label.
+    pub model: Option<String>,
+    /// `stream`
+    pub stream: Option<bool>,
+    /// `n`: answers asked for per prompt.
+    pub n: Option<u32>,
+    /// Prompts in the request: 1 for a text or a list of token ids, the length of a list of texts or of lists.
+    pub prompts: Option<u32>,
+    /// Messages of a chat.
+    pub messages: Option<u32>,
+    /// Tools offered.
+    pub tools: Option<u32>,
+    /// Prompt tokens, where the prompt was given as token ids.
+    pub prompt_tokens: Option<u64>,
+    /// Bytes of prompt text: string values of `prompt`, or of `content` and `text` inside `messages`, unescaped length.
+    pub prompt_bytes: Option<u64>,
+    /// `max_tokens` or `max_completion_tokens` (the latter wins).
+    pub max_tokens: Option<u32>,
+    /// `echo`
+    pub echo: Option<bool>,
+    /// `stream_options.include_usage`
+    pub include_usage: Option<bool>,
+    /// `stream_options.continuous_usage_stats`
+    pub continuous_usage: Option<bool>,
+    /// `temperature`
+    pub temperature: Option<f64>,
+    /// `top_p`
+    pub top_p: Option<f64>,
+    /// `seed`
+    pub seed: Option<i64>,
+}
