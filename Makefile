@@ -1,0 +1,51 @@
+# The gate and the demonstration. `make help` lists the targets; each brings what it lacks by scripts/setup.
+
+export PATH := $(CURDIR)/.tools/bin:$(PATH)
+cargo := cargo
+workspace := --workspace --locked
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint format licences docs unit e2e bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## Build, then watch loadproof measure a simulated engine
+	@scripts/setup rust cc
+	$(cargo) run --release --locked --quiet --package loadproof-cli -- demo
+
+test: lint docs unit e2e ## Everything that must pass before a change lands
+
+lint: format licences ## Formatting, clippy, dependencies
+	@scripts/setup rust cc
+	$(cargo) clippy $(workspace) --all-targets -- -D warnings
+
+format:
+	@scripts/setup rust
+	$(cargo) fmt --all --check
+
+licences:
+	@scripts/setup deny
+	$(cargo) fetch --locked --quiet
+	$(cargo) deny --locked --offline check bans licenses sources
+
+docs: ## The examples in the documentation, and its links
+	@scripts/setup rust cc
+	RUSTDOCFLAGS="-D warnings" $(cargo) doc $(workspace) --no-deps --quiet
+	$(cargo) test $(workspace) --doc --quiet
+
+unit: ## All tests that need nothing but this checkout
+	@scripts/setup nextest cc
+	$(cargo) nextest run $(workspace) --profile unit
+
+e2e: ## The binary against llama.cpp and Prometheus
+	@scripts/setup nextest cc prometheus engine
+	$(cargo) nextest run $(workspace) --profile e2e
+
+bench: ## Micro-benchmarks of the token path
+	@scripts/setup rust cc
+	$(cargo) bench $(workspace) --benches
+
+clean: ## Remove what was built; the tools stay (.tools, .venv)
+	$(cargo) clean
