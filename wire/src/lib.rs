@@ -8,6 +8,7 @@
 //! Invariants: no tokio, no `std::fs`, no `std::net`, no clock. No buffer grows with the stream: every kept thing has a
 //! limit in [`limits`].
 
+pub mod encode;
 pub mod limits;
 
 mod answer;
