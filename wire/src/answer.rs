@@ -26,6 +26,20 @@ pub enum CountSource {
     None,
 }
 
+impl CountSource {
+    /// The label value, a closed set.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Continuous => "continuous",
+            Self::TokenIds => "ids",
+            Self::Logprobs => "logprobs",
+            Self::Counter => "counter",
+            Self::None => "unknown",
+        }
+    }
+}
+
 /// State of an answer; the first that holds, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FinishState {
