@@ -1,0 +1,194 @@
+//! The table: every key with its kind, range, default and description.
+//!
+//! Nothing else in the program names a default or a range. A new key is a row here, a field in [`crate::Checked`] and a
+//! line in `check`; file, variable, `--set`, schema, reference and printed configuration follow.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::checked::{Level, LogFormat};
+use crate::key::{AnyKey, Key, KeyDoc};
+use crate::kind::{
+    Address, Choice, Count, Engine, EngineUrl, LEVELS, LOG_FORMATS, List, ModelName, Order, Size,
+    TOGGLE, Time, TimeOrOff,
+};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const MILLISECOND: Duration = Duration::from_millis(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// Sections of the file and what each is about; the top level is the empty name.
+pub(crate) const SECTIONS: &[(&str, &str)] = &[
+    ("", "Where clients connect."),
+    (
+        "admin",
+        "Metrics, probes and status, on a listener of their own.",
+    ),
+    ("upstream", "The engine and how to reach it."),
+    (
+        "models",
+        "Values of the label `model`; every other name counts as `other`.",
+    ),
+    (
+        "shape",
+        "Edges of the labels `input_len`, `output_len` and `concurrency`, both ends included.",
+    ),
+    (
+        "slo",
+        "Latency targets. Each becomes an edge of its histogram, so that the share within it is exact.",
+    ),
+    (
+        "limits",
+        "What one client or one exchange may take. Each limit that is reached is counted by name.",
+    ),
+    ("drain", "How the process stops after SIGTERM."),
+    ("log", "Log lines on standard error."),
+];
+
+/// Every key, in the order of the file.
+pub fn keys() -> impl Iterator<Item = KeyDoc> {
+    TABLE.iter().map(|key| key.doc())
+}
+
+/// Declares a static for each row, and the table of them all.
+macro_rules! table {
+    ($($name:ident: $kind:ty = $key:expr;)*) => {
+        $(pub(crate) static $name: Key<$kind> = $key;)*
+
+        /// Every key, in the order of the file.
+        pub(crate) static TABLE: &[&dyn AnyKey] = &[$(&$name),*];
+    };
+}
+
+table! {
+    LISTEN: Address = Key::new("listen", Address, || loopback(8080))
+        .flag("--listen")
+        .doc("Where clients connect. Port 0 lets the system choose one.");
+
+    ADMIN_LISTEN: Address = Key::new("admin.listen", Address, || loopback(9464))
+        .flag("--admin-listen")
+        .doc("Where metrics, probes and status are served.");
+
+    UPSTREAM_URL: EngineUrl = Key::required("upstream.url", EngineUrl, no_engine)
+        .flag("--upstream")
+        .doc("The engine. The port must be given; a path, credentials and https are refused.");
+    UPSTREAM_CONNECT_TIMEOUT: Time = Key::new("upstream.connect_timeout", time(MILLISECOND, MINUTE), || seconds(2))
+        .doc("Longest wait for a connection to the engine; then the client gets 502.");
+    UPSTREAM_IDLE_TIMEOUT: Time = Key::new("upstream.idle_timeout", time(MILLISECOND, HOUR), || seconds(3))
+        .doc("How long an idle connection to the engine is kept. Keep it below the engine's own keep-alive, which is 5s \
+              for engines that run on uvicorn.");
+    UPSTREAM_MAX_IDLE: Count = Key::new("upstream.max_idle", count(0, 65_536), || 256)
+        .doc("Most idle connections to the engine that are kept.");
+    UPSTREAM_TTFT_TIMEOUT: TimeOrOff = Key::new("upstream.ttft_timeout", TimeOrOff(time(MILLISECOND, DAY)), || None)
+        .doc("Longest wait for the first token; then the client gets 504. A request that the engine queues is silent for as \
+              long as the queue lasts.");
+    UPSTREAM_SILENCE_TIMEOUT: TimeOrOff = Key::new("upstream.silence_timeout", TimeOrOff(time(MILLISECOND, DAY)), || None)
+        .doc("Longest silence of the engine between tokens; then the answer is cut.");
+
+    MODELS_NAMES: List<ModelName> = Key::new("models.names", MODEL_NAMES, Vec::new)
+        .flag("--model")
+        .doc("Model names that may become label values.");
+    MODELS_LEARN: Choice<bool> = Key::new("models.learn", TOGGLE, || true)
+        .doc("Whether names are also learned from the engine's list at `/v1/models`.");
+
+    SHAPE_INPUT_LEN: List<Count> = Key::new("shape.input_len", EDGES, || vec![256, 1024, 4096, 16_384])
+        .doc("Edges of the input length, tokens.");
+    SHAPE_OUTPUT_LEN: List<Count> = Key::new("shape.output_len", EDGES, || vec![32, 256, 1024])
+        .doc("Edges of the output length, tokens.");
+    SHAPE_CONCURRENCY: List<Count> = Key::new("shape.concurrency", EDGES, || vec![1, 4, 16, 64])
+        .doc("Edges of the concurrency, exchanges in flight at arrival.");
+    SHAPE_MAX_CELLS: Count = Key::new("shape.max_cells", count(1, 5000), || 512)
+        .doc("Most combinations of the three labels in one metric family; what comes after counts as `overflow`.");
+
+    SLO_TTFT: List<Time> = Key::new("slo.ttft", TARGETS, Vec::new)
+        .doc("Targets for the time to first token.");
+    SLO_TPOT: List<Time> = Key::new("slo.tpot", TARGETS, Vec::new)
+        .doc("Targets for the time per output token.");
+    SLO_E2E: List<Time> = Key::new("slo.e2e", TARGETS, Vec::new)
+        .doc("Targets for the whole request.");
+
+    LIMITS_CONNECTIONS: Count = Key::new("limits.connections", count(1, 1_000_000), || 4096)
+        .doc("Client connections open at once; then 503.");
+    LIMITS_HEAD_BYTES: Size = Key::new("limits.head_bytes", size(KIB, MIB), || 32 * KIB)
+        .doc("Head of a request; then 431.");
+    LIMITS_HEAD_FIELDS: Count = Key::new("limits.head_fields", count(8, 1000), || 100)
+        .doc("Header fields of a request; then 431.");
+    LIMITS_HEAD_TIMEOUT: Time = Key::new("limits.head_timeout", time(MILLISECOND, HOUR), || seconds(10))
+        .doc("From the first byte of a head to its last; then 408.");
+    LIMITS_BODY_BYTES: Size = Key::new("limits.body_bytes", size(KIB, 64 * GIB), || 512 * MIB)
+        .doc("Body of a request; then 413.");
+    LIMITS_CLIENT_IDLE: Time = Key::new("limits.client_idle", time(MILLISECOND, HOUR), || seconds(65))
+        .doc("Silence of a client between requests; then its connection is closed.");
+    LIMITS_CLIENT_WRITE: Time = Key::new("limits.client_write", time(MILLISECOND, HOUR), || seconds(30))
+        .doc("How long a client may take no byte while some wait for it; then it is dropped and the engine is told.");
+    LIMITS_QUEUE_BYTES: Size = Key::new("limits.queue_bytes", size(4 * KIB, GIB), || 256 * KIB)
+        .doc("Queue from engine to client that every exchange has of its own.");
+    LIMITS_QUEUE_BYTES_MAX: Size = Key::new("limits.queue_bytes_max", size(4 * KIB, GIB), || 8 * MIB)
+        .doc("Most that one exchange may queue; then the engine is not read until the client has caught up.");
+    LIMITS_QUEUE_BYTES_TOTAL: Size = Key::new("limits.queue_bytes_total", size(4 * KIB, GIB), || 64 * MIB)
+        .doc("What all exchanges may queue together beyond their own queues.");
+
+    DRAIN_DELAY: Time = Key::new("drain.delay", time(Duration::ZERO, HOUR), || seconds(15))
+        .doc("After SIGTERM: not ready, but still accepting, until the last balancer has taken note.");
+    DRAIN_TIMEOUT: Time = Key::new("drain.timeout", time(Duration::ZERO, DAY), || seconds(600))
+        .doc("Then: how long exchanges in flight may take to end before they are cut.");
+
+    LOG_LEVEL: Choice<Level> = Key::new("log.level", LEVELS, || Level::Info)
+        .flag("--log-level")
+        .doc("Least severe level that is written.");
+    LOG_FORMAT: Choice<LogFormat> = Key::new("log.format", LOG_FORMATS, || LogFormat::Text)
+        .flag("--log-format")
+        .doc("Form of a line.");
+}
+
+const MODEL_NAMES: List<ModelName> = List {
+    item: ModelName,
+    least: 0,
+    most: 64,
+    order: Order::Distinct,
+};
+
+const EDGES: List<Count> = List {
+    item: count(1, 1_000_000_000),
+    least: 1,
+    most: 16,
+    order: Order::Ascending,
+};
+
+const TARGETS: List<Time> = List {
+    item: time(Duration::from_micros(100), HOUR),
+    least: 0,
+    most: 8,
+    order: Order::Ascending,
+};
+
+const fn time(least: Duration, most: Duration) -> Time {
+    Time { least, most }
+}
+
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+const fn size(least: u64, most: u64) -> Size {
+    Size { least, most }
+}
+
+const fn count(least: u64, most: u64) -> Count {
+    Count { least, most }
+}
+
+fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], port))
+}
+
+fn no_engine() -> Engine {
+    Engine {
+        host: String::new(),
+        port: 0,
+    }
+}

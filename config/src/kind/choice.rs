@@ -1,0 +1,85 @@
+//! One word out of a few.
+
+use serde_json::{Value, json};
+
+use super::Scalar;
+use crate::checked::{Level, LogFormat};
+use crate::fault::Complaint;
+
+/// A word that stands for a `T`.
+pub(crate) struct Choice<T: 'static> {
+    name: &'static str,
+    options: &'static [(&'static str, T)],
+}
+
+/// `true` or `false`, in these spellings only: what YAML 1.1 made of `yes` and `off` differs by tool.
+pub(crate) const TOGGLE: Choice<bool> = Choice {
+    name: "toggle",
+    options: &[("true", true), ("false", false)],
+};
+
+/// Levels of logging, the fewest lines first.
+pub(crate) const LEVELS: Choice<Level> = Choice {
+    name: "word",
+    options: &[
+        ("error", Level::Error),
+        ("warn", Level::Warn),
+        ("info", Level::Info),
+        ("debug", Level::Debug),
+        ("trace", Level::Trace),
+    ],
+};
+
+/// Forms of a log line.
+pub(crate) const LOG_FORMATS: Choice<LogFormat> = Choice {
+    name: "word",
+    options: &[("text", LogFormat::Text), ("json", LogFormat::Json)],
+};
+
+impl<T> Choice<T> {
+    fn words(&self, between: &str) -> String {
+        let words: Vec<&str> = self.options.iter().map(|(word, _)| *word).collect();
+        words.join(between)
+    }
+}
+
+impl<T: Copy + PartialEq + Sync> Scalar for Choice<T> {
+    type Value = T;
+
+    fn parse(&self, text: &str) -> Result<T, Complaint> {
+        let option = self.options.iter().find(|(word, _)| *word == text);
+        option.map(|(_, value)| *value).ok_or_else(|| {
+            let words = self.words(", ");
+            Complaint::value(
+                format!("not one of {words}"),
+                format!("write one of {words}"),
+            )
+        })
+    }
+
+    fn show(&self, value: &T) -> Value {
+        let option = self.options.iter().find(|(_, option)| option == value);
+        match option.map_or("", |(word, _)| *word) {
+            "true" => Value::from(true),
+            "false" => Value::from(false),
+            word => Value::from(word),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn range(&self) -> String {
+        format!("`{}`", self.words("`, `"))
+    }
+
+    fn schema(&self) -> Value {
+        let words: Vec<Value> = self
+            .options
+            .iter()
+            .map(|(_, value)| Scalar::show(self, value))
+            .collect();
+        json!({"enum": words})
+    }
+}

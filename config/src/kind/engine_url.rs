@@ -1,0 +1,143 @@
+//! Where the engine listens: `http://HOST:PORT`, nothing before the host and nothing after the port.
+//!
+//! Credentials are refused, not dropped: the client's own header is what reaches the engine. So no value that passes
+//! holds a secret.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+use serde_json::{Value, json};
+
+use super::Scalar;
+use crate::fault::{Code, Complaint, shown};
+
+/// The URL of an engine.
+pub(crate) struct EngineUrl;
+
+/// Host and port. A version 6 address stands without brackets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Engine {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl Scalar for EngineUrl {
+    type Value = Engine;
+
+    fn parse(&self, text: &str) -> Result<Engine, Complaint> {
+        let rest = without_scheme(text)?;
+        let authority = rest.strip_suffix('/').unwrap_or(rest);
+        if authority.contains('@') {
+            return Err(Complaint::value(
+                "credentials in the URL",
+                "remove what stands before the @; credentials that the client sends reach the engine as they are",
+            ));
+        }
+        if let Some((authority, _)) = authority.split_once(['/', '?', '#']) {
+            return Err(Complaint::value(
+                "a URL with a path",
+                format!(
+                    "write http://{} only; paths are the client's",
+                    shown(authority)
+                ),
+            ));
+        }
+        let (host, port) = authority
+            .rsplit_once(':')
+            .filter(|(_, port)| !port.contains(']'))
+            .ok_or_else(|| {
+                Complaint::value(
+                    "a URL without a port",
+                    format!("write http://{}:8000", shown(authority)),
+                )
+            })?;
+        Ok(Engine {
+            host: parse_host(host)?,
+            port: parse_port(port)?,
+        })
+    }
+
+    fn show(&self, value: &Engine) -> Value {
+        Value::from(value.to_string())
+    }
+
+    fn name(&self) -> &'static str {
+        "URL"
+    }
+
+    fn range(&self) -> String {
+        "`http://HOST:PORT`".to_owned()
+    }
+
+    fn schema(&self) -> Value {
+        json!({"type": "string", "pattern": r"^http://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?$"})
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "http://[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "http://{}:{}", self.host, self.port)
+        }
+    }
+}
+
+fn without_scheme(text: &str) -> Result<&str, Complaint> {
+    match text.split_once("://") {
+        Some(("http", rest)) => Ok(rest),
+        Some(("https", rest)) => Err(Complaint::value(
+            "TLS to the engine is not supported",
+            format!(
+                "write http://{} and keep the engine on the same host or pod",
+                shown(rest)
+            ),
+        )),
+        Some(_) => Err(Complaint::value(
+            "not an http URL",
+            "write http://HOST:PORT",
+        )),
+        None => Err(Complaint::value(
+            "a URL without http://",
+            format!("write http://{}", shown(text)),
+        )),
+    }
+}
+
+fn parse_host(host: &str) -> Result<String, Complaint> {
+    let bracketed = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let address = match bracketed {
+        Some(inside) => inside.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+        None => host.parse().ok().filter(IpAddr::is_ipv4),
+    };
+    if address.is_some_and(|address| address.is_unspecified()) {
+        return Err(Complaint::value(
+            "an address that stands for all of a host, to which nothing can connect",
+            "write http://127.0.0.1:PORT for an engine on the same host or pod",
+        ));
+    }
+    let name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    match address {
+        Some(address) => Ok(address.to_string()),
+        None if !host.is_empty() && host.bytes().all(name_byte) => Ok(host.to_owned()),
+        None => Err(Complaint::value(
+            "not a host name or address",
+            "write http://HOST:PORT; a version 6 address stands in brackets, http://[::1]:8000",
+        )),
+    }
+}
+
+fn parse_port(port: &str) -> Result<u16, Complaint> {
+    let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+    match port.parse() {
+        Ok(port) if digits && port > 0 => Ok(port),
+        _ => Err(Complaint::new(
+            Code::Range,
+            "not a port that can be connected to",
+            "write a port from 1 to 65535",
+        )),
+    }
+}

@@ -1,0 +1,264 @@
+//! Each kind, one line a case: what it reads, what it says of what it cannot read, and that it takes back what it shows.
+
+use std::time::Duration;
+
+use super::{
+    Address, Choice, Count, EngineUrl, LEVELS, ModelName, Scalar, Size, TOGGLE, Time, TimeOrOff,
+};
+
+/// The shown form of what `text` says, or the complaint.
+fn said<S: Scalar>(kind: &S, text: &str) -> String {
+    match kind.parse(text) {
+        Ok(value) => {
+            let shown = kind.show(&value);
+            let text = shown
+                .as_str()
+                .map_or_else(|| shown.to_string(), str::to_owned);
+            let again = kind.parse(&text).map(|again| kind.show(&again));
+            assert_eq!(
+                again.ok(),
+                Some(shown),
+                "{text} is not read as it was shown"
+            );
+            text
+        }
+        Err(complaint) => format!("{}; {}", complaint.wrong, complaint.fix),
+    }
+}
+
+fn check<S: Scalar>(kind: &S, cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(said(kind, text), *expected, "{text:?}");
+    }
+}
+
+#[test]
+fn durations() {
+    let no_words = "not a duration; write whole numbers with h, m, s, ms or us, largest first, for example 2s, 500ms or 1m30s";
+    let outside = "outside the range 1ms to 24h; write a value from 1ms to 24h";
+    let kind = Time {
+        least: Duration::from_millis(1),
+        most: Duration::from_secs(86_400),
+    };
+    check(
+        &kind,
+        &[
+            ("2s", "2s"),
+            ("2000ms", "2s"),
+            ("500ms", "500ms"),
+            ("1m30s", "1m30s"),
+            ("90s", "1m30s"),
+            ("1h0m5s", "1h5s"),
+            ("1500us", "1ms500us"),
+            ("24h", "24h"),
+            ("2", "a duration without a unit; write 2s or 2ms"),
+            ("1.5s", no_words),
+            ("30s1m", no_words),
+            ("1s1s", no_words),
+            ("s", no_words),
+            ("1m s", no_words),
+            ("2 s", no_words),
+            ("2S", no_words),
+            ("-1s", no_words),
+            ("2s3", no_words),
+            ("off", no_words),
+            ("0s", outside),
+            ("24h1us", outside),
+            ("99999999999999999999h", outside),
+            ("18446744073709551615h", outside),
+        ],
+    );
+}
+
+#[test]
+fn durations_that_can_be_off() {
+    let kind = TimeOrOff(Time {
+        least: Duration::from_millis(1),
+        most: Duration::from_secs(60),
+    });
+    check(
+        &kind,
+        &[
+            ("off", "off"),
+            ("none", "off"),
+            ("false", "off"),
+            ("2s", "2s"),
+            (
+                "0s",
+                "outside the range 1ms to 1m; write a value from 1ms to 1m, or off",
+            ),
+            (
+                "true",
+                "not a duration; write whole numbers with h, m, s, ms or us, largest first, for example 2s, 500ms or 1m30s, or off",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn sizes() {
+    let not_a_size = "not a size; write bytes as a number, or with KiB, MiB or GiB, for example 65536, 64KiB or 512MiB";
+    let outside = "outside the range 1KiB to 1GiB; write a value from 1KiB to 1GiB";
+    check(
+        &Size {
+            least: 1 << 10,
+            most: 1 << 30,
+        },
+        &[
+            ("65536", "64KiB"),
+            ("64KiB", "64KiB"),
+            ("64 KiB", "64KiB"),
+            ("1025", "1025"),
+            ("1025B", "1025"),
+            ("1024MiB", "1GiB"),
+            ("64KB", not_a_size),
+            ("64K", not_a_size),
+            ("64Ki", not_a_size),
+            ("64kib", not_a_size),
+            ("1.5MiB", not_a_size),
+            ("-1", not_a_size),
+            ("0x400", not_a_size),
+            ("MiB", not_a_size),
+            ("0", outside),
+            ("2GiB", outside),
+            ("99999999999999999999", outside),
+            ("18446744073709551615GiB", outside),
+        ],
+    );
+}
+
+#[test]
+fn counts_words_and_toggles() {
+    let digits = "not a whole number; write digits only, 1 to 64";
+    let outside = "outside the range 1 to 64; write a value from 1 to 64";
+    check(
+        &Count { least: 1, most: 64 },
+        &[
+            ("1", "1"),
+            ("064", "64"),
+            ("65", outside),
+            ("0", outside),
+            ("184467440737095516160", outside),
+            ("+1", digits),
+            ("1_0", digits),
+            ("1e1", digits),
+        ],
+    );
+    let levels =
+        "not one of error, warn, info, debug, trace; write one of error, warn, info, debug, trace";
+    check(
+        &LEVELS,
+        &[("debug", "debug"), ("DEBUG", levels), ("warning", levels)],
+    );
+    let toggle = "not one of true, false; write one of true, false";
+    check(
+        &TOGGLE,
+        &[
+            ("true", "true"),
+            ("false", "false"),
+            ("yes", toggle),
+            ("1", toggle),
+        ],
+    );
+    let _: &Choice<bool> = &TOGGLE;
+}
+
+#[test]
+fn addresses() {
+    let not = |example: &str| {
+        format!("not an address with a port; write ADDRESS:PORT, for example {example}")
+    };
+    for (text, expected) in [
+        ("127.0.0.1:8080", "127.0.0.1:8080".to_owned()),
+        ("0.0.0.0:0", "0.0.0.0:0".to_owned()),
+        ("[::1]:8080", "[::1]:8080".to_owned()),
+        ("8080", not("127.0.0.1:8080")),
+        ("9000", not("127.0.0.1:9000")),
+        (":9000", not("0.0.0.0:9000")),
+        ("*:9000", not("0.0.0.0:9000")),
+        ("localhost:9000", not("127.0.0.1:9000")),
+        ("127.0.0.1", not("127.0.0.1:8080")),
+        ("127.0.0.1:99999", not("127.0.0.1:8080")),
+        ("::1:8080", not("127.0.0.1:8080")),
+    ] {
+        assert_eq!(said(&Address, text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn urls_of_an_engine() {
+    let credentials = "credentials in the URL; remove what stands before the @; credentials that the client sends reach the engine as they are";
+    let host = "not a host name or address; write http://HOST:PORT; a version 6 address stands in brackets, http://[::1]:8000";
+    let port = "not a port that can be connected to; write a port from 1 to 65535";
+    check(
+        &EngineUrl,
+        &[
+            ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+            ("http://engine.svc:8000/", "http://engine.svc:8000"),
+            ("http://[::1]:8000", "http://[::1]:8000"),
+            ("http://[0:0::1]:8000", "http://[::1]:8000"),
+            (
+                "127.0.0.1:8000",
+                "a URL without http://; write http://127.0.0.1:8000",
+            ),
+            (
+                "https://engine:8000",
+                "TLS to the engine is not supported; write http://engine:8000 and keep the engine on the same host or pod",
+            ),
+            (
+                "grpc://engine:8000",
+                "not an http URL; write http://HOST:PORT",
+            ),
+            ("http://user:pass@engine:8000", credentials),
+            (
+                "http://engine:8000/v1",
+                "a URL with a path; write http://engine:8000 only; paths are the client's",
+            ),
+            (
+                "http://engine:8000?x=1",
+                "a URL with a path; write http://engine:8000 only; paths are the client's",
+            ),
+            (
+                "http://engine",
+                "a URL without a port; write http://engine:8000",
+            ),
+            (
+                "http://[::1]",
+                "a URL without a port; write http://[::1]:8000",
+            ),
+            ("http://engine:0", port),
+            ("http://engine:+80", port),
+            ("http://engine:", port),
+            ("http://:8000", host),
+            ("http://::1:8000", host),
+            ("http://en gine:8000", host),
+            (
+                "http://0.0.0.0:8000",
+                "an address that stands for all of a host, to which nothing can connect; write http://127.0.0.1:PORT for an engine on the same host or pod",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn names_of_models() {
+    let taken = "the label value for models that are not listed; remove it, and give the model another name in the engine";
+    let long = "m".repeat(129);
+    check(
+        &ModelName,
+        &[
+            ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B"),
+            ("a b, c", "a b, c"),
+            ("other", taken),
+            ("overflow", taken),
+            (
+                "a\nb",
+                "a name with control characters; write the name as clients send it in \"model\"",
+            ),
+            (
+                &long,
+                "a name of 129 bytes; give the model a name of at most 128 bytes in the engine",
+            ),
+        ],
+    );
+}
