@@ -83,6 +83,30 @@ pub enum Anomaly {
     CounterWentBack,
 }
 
+impl Anomaly {
+    /// Each of them, once.
+    pub const ALL: [Self; 6] = [
+        Self::OversizeEvent,
+        Self::Opaque,
+        Self::BadJson,
+        Self::TooManyChoices,
+        Self::BodyOnStream,
+        Self::CounterWentBack,
+    ];
+
+    /// The label value.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OversizeEvent => "oversize_event",
+            Self::Opaque => "opaque",
+            Self::BadJson => "bad_json",
+            Self::TooManyChoices => "too_many_choices",
+            Self::BodyOnStream => "body_on_stream",
+            Self::CounterWentBack => "counter_went_back",
+        }
+    }
+}
+
 /// The facts of a finished answer. `None` is "not knowable from these bytes", never 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {

@@ -10,6 +10,9 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
+    /// Each of them, once.
+    pub const ALL: [Self; 2] = [Self::Completions, Self::ChatCompletions];
+
     /// The endpoint of a request, or `None` if the route does not generate.
     ///
     /// `path` is the request target without its query.
@@ -22,7 +25,7 @@ impl Endpoint {
     }
 
     /// The label value, a closed set: the path itself.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Completions => "/v1/completions",
             Self::ChatCompletions => "/v1/chat/completions",

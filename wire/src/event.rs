@@ -20,9 +20,11 @@ pub struct Event {
     pub tokens: Tokens,
     /// It is a token event and shows something: text, reasoning, refusal, a tool's name or arguments.
     pub visible: bool,
-    /// It shows something other than reasoning. The tokens of what it shows may have been counted on the event before.
+    /// It shows something other than reasoning, and the first token has come, with it or before. It need not be a token
+    /// event: the tokens of what it shows may have been counted on the event before.
     pub answer: bool,
     /// Its data was already whole at the end of an earlier push (only the blank line was missing), so that its stamp is
-    /// that of the push after which [`crate::Decoder::pending_whole`] became true, not of this one.
+    /// that of the push after which [`crate::Decoder::pending_whole`] became true, not of this one. At most the first event
+    /// of a push is early.
     pub early: bool,
 }

@@ -10,13 +10,18 @@
 
 pub mod encode;
 pub mod limits;
+pub mod sse;
 
 mod answer;
+mod decoder;
+mod dialect;
 mod endpoint;
 mod event;
+mod json;
 mod request;
 
 pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, TransportEnd};
+pub use decoder::{AnswerContext, Decoder};
 pub use endpoint::Endpoint;
 pub use event::{Event, Tokens};
-pub use request::RequestFacts;
+pub use request::{RequestFacts, RequestScan};

@@ -1,4 +1,14 @@
 //! Facts of a request's body, taken while it streams through.
+//!
+//! No copy of the body is kept: a 100 MB image costs the walk over its bytes and some hundred bytes of state. What was
+//! learned before the body broke off, or stopped being JSON, stands.
+
+mod gather;
+mod tokenizer;
+
+use crate::Endpoint;
+use gather::Gather;
+use tokenizer::Tokenizer;
 
 /// What a request asks for. `None` means not stated or not knowable; [`RequestFacts::default`] knows nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,4 +45,35 @@ pub struct RequestFacts {
     pub top_p: Option<f64>,
     /// `seed`
     pub seed: Option<i64>,
+}
+
+/// Reads the JSON body of a request as it passes by.
+///
+/// The facts don't depend on how the body was cut into pushes. Of two members with the same key the last holds.
+#[derive(Debug)]
+pub struct RequestScan {
+    tokenizer: Tokenizer,
+    gather: Gather,
+}
+
+// ---- RequestScan
+
+impl RequestScan {
+    /// A scan of a body sent to this route.
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            tokenizer: Tokenizer::new(),
+            gather: Gather::new(endpoint),
+        }
+    }
+
+    /// Takes the next bytes of the body.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.tokenizer.push(bytes, |token| self.gather.take(token));
+    }
+
+    /// Takes the end of the body, or of what is read of it.
+    pub fn finish(self) -> RequestFacts {
+        self.gather.finish(self.tokenizer.is_done())
+    }
 }

@@ -1,0 +1,1 @@
+//! Reading in place, against a tree as the oracle.

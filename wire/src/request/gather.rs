@@ -1,0 +1,302 @@
+//! What the tokens of a request's body mean, by where in it they are.
+//!
+//! Facts stand at the top level and one level below. Of two members with the same key the last holds, as engines that
+//! read JSON into a dictionary see it; below the top level that is so for `stream_options` alone.
+
+use super::RequestFacts;
+use super::tokenizer::Token;
+use crate::Endpoint;
+use crate::json::Decoded;
+
+/// The facts so far, and the place in the body.
+#[derive(Debug)]
+pub(super) struct Gather {
+    endpoint: Endpoint,
+    facts: RequestFacts,
+    max_completion_tokens: Option<u32>,
+    /// Open arrays and objects.
+    depth: u32,
+    /// The key at the top level that the value at hand belongs to.
+    member: Member,
+    /// The same in `stream_options`.
+    option: StreamOption,
+    /// What came of the list at hand, if it is a member of the top level.
+    list: List,
+    /// Bytes of prompt text in the member at hand.
+    bytes: u64,
+    /// For each depth, whether the nearest key is `content` or `text`; a bit each, the innermost is the lowest.
+    in_content: u64,
+}
+
+/// The members of the top level that matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Member {
+    Model,
+    Stream,
+    N,
+    Prompt,
+    Messages,
+    Tools,
+    MaxTokens,
+    MaxCompletionTokens,
+    Echo,
+    StreamOptions,
+    Temperature,
+    TopP,
+    Seed,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StreamOption {
+    IncludeUsage,
+    ContinuousUsage,
+    Other,
+}
+
+/// Elements of a list, by kind.
+#[derive(Debug, Default)]
+struct List {
+    elements: u32,
+    texts: u32,
+    numbers: u64,
+    lists: u32,
+    /// Elements of the lists in the list.
+    inner_numbers: u64,
+    inner_others: u64,
+}
+
+// ---- Gather
+
+impl Gather {
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            facts: RequestFacts::default(),
+            max_completion_tokens: None,
+            depth: 0,
+            member: Member::Other,
+            option: StreamOption::Other,
+            list: List::default(),
+            bytes: 0,
+            in_content: 0,
+        }
+    }
+
+    pub(super) fn finish(mut self, whole: bool) -> RequestFacts {
+        self.facts.whole = whole;
+        self.facts.max_tokens = self.max_completion_tokens.or(self.facts.max_tokens);
+        self.facts
+    }
+
+    pub(super) fn take(&mut self, token: Token<'_>) {
+        match token {
+            Token::Key(key) => self.key(key),
+            Token::ObjectStart | Token::ArrayStart => self.open(token),
+            Token::ObjectEnd | Token::ArrayEnd => self.close(token),
+            Token::Text(text) => {
+                self.count(token);
+                self.text(text);
+            }
+            Token::Number(_) | Token::Bool(_) | Token::Null => {
+                self.count(token);
+                self.scalar(token);
+            }
+        }
+    }
+
+    fn key(&mut self, key: &[u8]) {
+        match (self.depth, self.member) {
+            (1, _) => {
+                self.member = Member::of(key);
+                self.forget();
+            }
+            (2, Member::StreamOptions) => self.option = StreamOption::of(key),
+            _ => {}
+        }
+        self.in_content = (self.in_content & !1) | u64::from(matches!(key, b"content" | b"text"));
+    }
+
+    /// A member begins; what an earlier one with the same key said no longer holds.
+    fn forget(&mut self) {
+        let facts = &mut self.facts;
+        self.list = List::default();
+        self.bytes = 0;
+        match self.member {
+            Member::Model => facts.model = None,
+            Member::Stream => facts.stream = None,
+            Member::N => facts.n = None,
+            Member::Prompt if self.endpoint == Endpoint::Completions => {
+                (facts.prompts, facts.prompt_tokens, facts.prompt_bytes) = (None, None, None);
+            }
+            Member::Messages if self.endpoint == Endpoint::ChatCompletions => {
+                (facts.messages, facts.prompt_bytes) = (None, None);
+            }
+            Member::Tools => facts.tools = None,
+            Member::MaxTokens => facts.max_tokens = None,
+            Member::MaxCompletionTokens => self.max_completion_tokens = None,
+            Member::Echo => facts.echo = None,
+            Member::StreamOptions => (facts.include_usage, facts.continuous_usage) = (None, None),
+            Member::Temperature => facts.temperature = None,
+            Member::TopP => facts.top_p = None,
+            Member::Seed => facts.seed = None,
+            // The other endpoint's input means nothing here.
+            Member::Prompt | Member::Messages => self.member = Member::Other,
+            Member::Other => {}
+        }
+    }
+
+    fn open(&mut self, token: Token<'_>) {
+        self.count(token);
+        self.depth += 1;
+        let inherited = self.in_content & u64::from(matches!(token, Token::ArrayStart));
+        self.in_content = (self.in_content << 1) | inherited;
+    }
+
+    fn close(&mut self, token: Token<'_>) {
+        self.depth = self.depth.saturating_sub(1);
+        self.in_content >>= 1;
+        if self.depth == 1 && matches!(token, Token::ArrayEnd) {
+            self.end_list();
+        }
+    }
+
+    /// Counts a value that is an element of a list at the top level, or of a list in such a list.
+    fn count(&mut self, token: Token<'_>) {
+        if self.depth == 2 {
+            self.list.elements = self.list.elements.saturating_add(1);
+            match token {
+                Token::Text(_) => self.list.texts = self.list.texts.saturating_add(1),
+                Token::Number(_) => self.list.numbers += 1,
+                Token::ArrayStart => self.list.lists = self.list.lists.saturating_add(1),
+                _ => {}
+            }
+        } else if self.depth == 3 {
+            match token {
+                Token::Number(_) => self.list.inner_numbers += 1,
+                _ => self.list.inner_others += 1,
+            }
+        }
+    }
+
+    fn end_list(&mut self) {
+        match self.member {
+            Member::Prompt => {
+                self.facts.prompts = self.list.prompts();
+                self.facts.prompt_tokens = self.list.tokens();
+                self.facts.prompt_bytes = (self.list.texts > 0).then_some(self.bytes);
+            }
+            Member::Messages => {
+                self.facts.messages = Some(self.list.elements);
+                self.facts.prompt_bytes = Some(self.bytes);
+            }
+            Member::Tools => self.facts.tools = Some(self.list.elements),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &Decoded) {
+        match self.member {
+            Member::Model if self.depth == 1 => self.facts.model = Some(text.text()),
+            Member::Prompt if self.depth == 1 => {
+                self.facts.prompts = Some(1);
+                self.facts.prompt_bytes = Some(text.len());
+            }
+            Member::Prompt if self.depth == 2 => self.bytes = self.bytes.saturating_add(text.len()),
+            Member::Messages if self.in_content & 1 == 1 => {
+                self.bytes = self.bytes.saturating_add(text.len());
+            }
+            _ => {}
+        }
+    }
+
+    fn scalar(&mut self, token: Token<'_>) {
+        let facts = &mut self.facts;
+        match (self.depth, self.member, token) {
+            (1, Member::Stream, Token::Bool(stream)) => facts.stream = Some(stream),
+            (1, Member::Echo, Token::Bool(echo)) => facts.echo = Some(echo),
+            (1, Member::N, Token::Number(number)) => facts.n = parse(number),
+            (1, Member::MaxTokens, Token::Number(number)) => facts.max_tokens = parse(number),
+            (1, Member::MaxCompletionTokens, Token::Number(number)) => {
+                self.max_completion_tokens = parse(number);
+            }
+            (1, Member::Temperature, Token::Number(number)) => facts.temperature = parse(number),
+            (1, Member::TopP, Token::Number(number)) => facts.top_p = parse(number),
+            (1, Member::Seed, Token::Number(number)) => facts.seed = parse(number),
+            (2, Member::StreamOptions, Token::Bool(asked)) => match self.option {
+                StreamOption::IncludeUsage => facts.include_usage = Some(asked),
+                StreamOption::ContinuousUsage => facts.continuous_usage = Some(asked),
+                StreamOption::Other => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+/// A number that fits its type as it is written; `None` for any other.
+fn parse<T: std::str::FromStr>(number: &[u8]) -> Option<T> {
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+// ---- List
+
+impl List {
+    /// Prompts in a list of texts or lists: each is one. Numbers are the token ids of a single one, also between texts.
+    fn prompts(&self) -> Option<u32> {
+        let numbers = u32::try_from(self.numbers).ok()?;
+        let known = self
+            .texts
+            .saturating_add(self.lists)
+            .saturating_add(numbers)
+            == self.elements;
+        match (numbers > 0, self.lists > 0) {
+            _ if !known || self.elements == 0 => None,
+            (true, true) => None,
+            (true, false) => Some(1),
+            (false, _) => Some(self.elements),
+        }
+    }
+
+    /// Prompt tokens, if there is nothing but token ids.
+    fn tokens(&self) -> Option<u64> {
+        let lists_only = self.lists == self.elements && self.inner_others == 0;
+        match self.elements {
+            0 => None,
+            _ if self.numbers == u64::from(self.elements) => Some(self.numbers),
+            _ => lists_only.then_some(self.inner_numbers),
+        }
+    }
+}
+
+// ---- Keys
+
+impl Member {
+    fn of(key: &[u8]) -> Self {
+        match key {
+            b"model" => Self::Model,
+            b"stream" => Self::Stream,
+            b"n" => Self::N,
+            b"prompt" => Self::Prompt,
+            b"messages" => Self::Messages,
+            b"tools" => Self::Tools,
+            b"max_tokens" => Self::MaxTokens,
+            b"max_completion_tokens" => Self::MaxCompletionTokens,
+            b"echo" => Self::Echo,
+            b"stream_options" => Self::StreamOptions,
+            b"temperature" => Self::Temperature,
+            b"top_p" => Self::TopP,
+            b"seed" => Self::Seed,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl StreamOption {
+    fn of(key: &[u8]) -> Self {
+        match key {
+            b"include_usage" => Self::IncludeUsage,
+            b"continuous_usage_stats" => Self::ContinuousUsage,
+            _ => Self::Other,
+        }
+    }
+}

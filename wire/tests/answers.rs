@@ -1,0 +1,112 @@
+//! Recorded answers of engines, each read as a whole, by its own reads and in reads of 1 and of 7 bytes.
+
+mod corpus;
+
+use corpus::{Corpus, Verdict};
+use std::fmt::Write;
+use std::path::Path;
+
+fn corpus() -> Corpus {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/corpus");
+    Corpus::read(&folder).expect("the listing is readable")
+}
+
+#[test]
+fn every_answer_is_understood_as_expected() {
+    let corpus = corpus();
+    let mut faults = String::new();
+    for case in &corpus.cases {
+        match corpus.check(case).expect("the case can be played") {
+            Verdict::Pass => {}
+            Verdict::Skipped => writeln!(faults, "{}: not decoded", case.id).unwrap(),
+            Verdict::Fail(differences) => {
+                differences
+                    .iter()
+                    .for_each(|difference| writeln!(faults, "{}: {difference}", case.id).unwrap());
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+#[test]
+fn the_corpus_has_each_engine() {
+    let corpus = corpus();
+    let of = |engine: &str| {
+        corpus
+            .cases
+            .iter()
+            .filter(|case| case.engine == engine)
+            .count()
+    };
+    assert_eq!(
+        (
+            of("vllm"),
+            of("vllm-rust"),
+            of("llamacpp"),
+            of("generic"),
+            corpus.cases.len()
+        ),
+        (28, 4, 6, 24, 62)
+    );
+}
+
+#[test]
+fn nothing_is_claimed_beyond_the_truth() {
+    let corpus = corpus();
+    let mut checked = 0;
+    for case in &corpus.cases {
+        let observed = corpus.play(case).expect("the case can be played");
+        if let Some(tokens) = case.truth("output_tokens") {
+            assert!(
+                observed.answer.output_tokens_min <= tokens,
+                "{}: lower bound",
+                case.id
+            );
+            assert!(
+                observed
+                    .answer
+                    .output_tokens
+                    .is_none_or(|stated| stated == tokens),
+                "{}: total",
+                case.id
+            );
+            checked += 1;
+        }
+        if let (Some(first), Some(claimed)) = (
+            case.truth("first_token_event"),
+            observed.first_token_event(),
+        ) {
+            assert!(claimed as u64 >= first, "{}: first token", case.id);
+            checked += 1;
+        }
+    }
+    assert!(checked >= 4, "only {checked} truths were found");
+}
+
+#[test]
+fn a_compressed_answer_is_refused_not_misread() {
+    let corpus = corpus();
+    let case = corpus
+        .cases
+        .iter()
+        .find(|case| case.is_compressed())
+        .expect("there is one");
+    let context = loadproof_wire::AnswerContext {
+        endpoint: case.decoded_endpoint().unwrap(),
+        status: 200,
+        content_type: Some("text/event-stream"),
+        content_encoding: Some("gzip"),
+        stream_requested: Some(true),
+        n: None,
+        prompts: None,
+        echo: None,
+    };
+    let mut decoder = loadproof_wire::Decoder::new(context);
+    let mut events = Vec::new();
+    decoder.push(&corpus.bytes(case).unwrap(), &mut events);
+    let answer = decoder.finish(loadproof_wire::TransportEnd::Clean, &mut events);
+    assert_eq!(events, []);
+    assert_eq!(answer.anomalies, [(loadproof_wire::Anomaly::Opaque, 1)]);
+    assert_eq!((answer.output_tokens, answer.output_tokens_min), (None, 0));
+}

@@ -1,0 +1,176 @@
+//! A case, played to a decoder read by read.
+
+use super::http1::Response;
+use super::{Case, Framing};
+use flate2::write::GzDecoder;
+use loadproof_wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
+use std::error::Error;
+use std::fmt;
+use std::io::Write;
+
+/// How a file is cut into reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reads<'a> {
+    /// One read.
+    Whole,
+    /// Reads end at these offsets, and at the end of the file.
+    EndAt(&'a [usize]),
+    /// Reads of so many bytes.
+    Of(usize),
+}
+
+/// What the decoder said.
+pub(crate) struct Observed {
+    pub(crate) status: u16,
+    pub(crate) events: Vec<Event>,
+    pub(crate) answer: Answer,
+}
+
+/// What a decoder gets of a case: body bytes, once the head is known.
+struct Player<'a> {
+    case: &'a Case,
+    endpoint: Endpoint,
+    decoder: Option<(u16, Decoder)>,
+    events: Vec<Event>,
+}
+
+/// Plays `bytes` in the given reads.
+pub(crate) fn run(
+    case: &Case,
+    endpoint: Endpoint,
+    (bytes, reads): (&[u8], Reads<'_>),
+) -> Result<Observed, Box<dyn Error>> {
+    let mut player = Player {
+        case,
+        endpoint,
+        decoder: None,
+        events: Vec::new(),
+    };
+    let end = match case.framing {
+        Framing::Http1 => player.play_http1(reads.of(bytes))?,
+        Framing::SseGzip => player.play_gzip(reads.of(bytes))?,
+        Framing::Sse | Framing::Json | Framing::Other => {
+            reads.of(bytes).for_each(|read| player.push(read));
+            case.transport_end()
+        }
+    };
+    let (status, mut decoder) = player
+        .decoder
+        .take()
+        .ok_or("the response has no whole head")?;
+    let answer = decoder.finish(end, &mut player.events);
+    Ok(Observed {
+        status,
+        events: player.events,
+        answer,
+    })
+}
+
+impl Observed {
+    /// Index of the first token event.
+    pub(crate) fn first_token_event(&self) -> Option<usize> {
+        self.events
+            .iter()
+            .position(|event| event.tokens != Tokens::None)
+    }
+}
+
+impl Reads<'_> {
+    /// The reads of these bytes; an empty file is one empty read.
+    pub(crate) fn of(self, bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let ends: Vec<usize> = match self {
+            Self::Whole => vec![bytes.len()],
+            Self::EndAt(ends) => ends.iter().copied().chain([bytes.len()]).collect(),
+            Self::Of(size) => (1..=bytes.len().div_ceil(size))
+                .map(|read| (read * size).min(bytes.len()))
+                .collect(),
+        };
+        let ends = if ends.is_empty() { vec![0] } else { ends };
+        let mut start = 0;
+        ends.into_iter()
+            .map(move |end| &bytes[std::mem::replace(&mut start, end)..end])
+    }
+}
+
+impl fmt::Display for Reads<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => out.write_str("in one read"),
+            Self::EndAt(_) => out.write_str("in its own reads"),
+            Self::Of(size) => write!(out, "in reads of {size}"),
+        }
+    }
+}
+
+impl Player<'_> {
+    fn push(&mut self, bytes: &[u8]) {
+        let content_type = match self.case.framing {
+            Framing::Json => "application/json",
+            _ => "text/event-stream",
+        };
+        // Where the case holds no head, its status is one of the things that are known beforehand.
+        let status = self.case.expected["http_status"]
+            .as_u64()
+            .and_then(|status| status.try_into().ok());
+        self.push_body(status.unwrap_or(200), (Some(content_type), None), bytes);
+    }
+
+    fn push_body(&mut self, status: u16, content: (Option<&str>, Option<&str>), bytes: &[u8]) {
+        let request = &self.case.request;
+        let (_, decoder) = self.decoder.get_or_insert_with(|| {
+            let context = AnswerContext {
+                endpoint: self.endpoint,
+                status,
+                content_type: content.0,
+                content_encoding: content.1,
+                stream_requested: request.stream,
+                n: request.n,
+                prompts: request.prompts,
+                echo: request.echo,
+            };
+            (status, Decoder::new(context))
+        });
+        decoder.push(bytes, &mut self.events);
+    }
+
+    fn play_http1<'b>(
+        &mut self,
+        reads: impl Iterator<Item = &'b [u8]>,
+    ) -> Result<TransportEnd, Box<dyn Error>> {
+        let mut response = Response::default();
+        for read in reads {
+            response.push(read, |head, piece| {
+                let content = (
+                    head.content_type.as_deref(),
+                    head.content_encoding.as_deref(),
+                );
+                self.push_body(head.status, content, piece);
+            })?;
+        }
+        if let (None, Some(head)) = (&self.decoder, response.head().cloned()) {
+            self.push_body(
+                head.status,
+                (
+                    head.content_type.as_deref(),
+                    head.content_encoding.as_deref(),
+                ),
+                b"",
+            );
+        }
+        Ok(response.end())
+    }
+
+    fn play_gzip<'b>(
+        &mut self,
+        reads: impl Iterator<Item = &'b [u8]>,
+    ) -> Result<TransportEnd, Box<dyn Error>> {
+        let mut inflater = GzDecoder::new(Vec::new());
+        for read in reads {
+            inflater.write_all(read)?;
+            inflater.flush()?;
+            let plain = std::mem::take(inflater.get_mut());
+            self.push(&plain);
+        }
+        Ok(self.case.transport_end())
+    }
+}
