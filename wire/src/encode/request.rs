@@ -42,6 +42,8 @@ pub struct RequestShape<'a> {
     /// Generate up to the limit even past an end-of-text token (`ignore_eos`, vLLM's extension), so that the output's
     /// length is the one asked for.
     pub ignore_eos: bool,
+    /// `seed` of the sampling.
+    pub seed: Option<i64>,
 }
 
 impl RequestShape<'_> {
@@ -81,6 +83,7 @@ impl RequestShape<'_> {
                 max_completion_tokens: self.max_tokens.filter(|_| chat),
                 n: (self.n != 1).then_some(self.n),
                 ignore_eos: self.ignore_eos.then_some(true),
+                seed: self.seed,
                 stream: (self.streaming != Streaming::Whole).then_some(true),
                 stream_options: StreamOptions::of(self.streaming),
             },
@@ -105,6 +108,8 @@ struct Body<'a> {
     n: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ignore_eos: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -271,12 +271,14 @@ fn request_bodies() {
         streaming: Streaming::RunningUsage,
         n: 2,
         ignore_eos: true,
+        seed: Some(3),
     };
     let completions = String::from_utf8(shape.body(Endpoint::Completions)).expect("JSON is UTF-8");
     assert_eq!(
         completions,
         concat!(
-            r#"{"model":"otter","prompt":[5,6],"max_tokens":9,"n":2,"ignore_eos":true,"stream":true,"#,
+            r#"{"model":"otter","prompt":[5,6],"max_tokens":9,"n":2,"ignore_eos":true,"seed":3,"#,
+            r#""stream":true,"#,
             r#""stream_options":{"include_usage":true,"continuous_usage_stats":true}}"#
         )
     );
@@ -286,6 +288,7 @@ fn request_bodies() {
         streaming: Streaming::Whole,
         n: 1,
         ignore_eos: false,
+        seed: None,
         ..shape
     };
     let chat = String::from_utf8(plain.body(Endpoint::ChatCompletions)).expect("JSON is UTF-8");
