@@ -154,12 +154,14 @@ fn the_engine_listens_where_only_the_sidecar_reaches_it() {
     assert_eq!(manifest.engine_argument("host"), upstream.host);
     assert_eq!(manifest.engine_argument("port"), upstream.port.to_string());
     assert_eq!(manifest.engine()["ports"], Value::Null);
-    let probe = &manifest.engine()["startupProbe"]["httpGet"];
-    assert_eq!(
-        probe["port"],
-        json!(manifest.port("http")),
-        "the engine is probed through the sidecar"
-    );
+    for probe in ["startupProbe", "readinessProbe"] {
+        let asked = &manifest.engine()[probe]["httpGet"];
+        assert_eq!(
+            asked["port"],
+            json!(manifest.port("http")),
+            "{probe} goes through the sidecar"
+        );
+    }
 }
 
 #[test]
