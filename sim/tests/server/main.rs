@@ -1,0 +1,15 @@
+//! The server as a client hears it, held against the truth that it writes down.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a test that can't go on fails; clippy knows functions with #[test] alone"
+)]
+
+mod client;
+mod faults;
+mod plain;
+mod rig;
+mod script;
+mod stop;
+mod streams;
+mod tcp;
