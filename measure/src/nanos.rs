@@ -15,6 +15,11 @@ impl Nanos {
         Self(ms.saturating_mul(1_000_000))
     }
 
+    /// A span of seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs.saturating_mul(1_000_000_000))
+    }
+
     /// Seconds, for metrics. Exact to 2⁻⁵³ relative.
     #[expect(
         clippy::cast_precision_loss,

@@ -16,7 +16,8 @@ pub enum Blame {
 /// Outcome of an exchange, the value of the label `outcome`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Terminal mark of the dialect seen and the transport ended whole.
+    /// Terminal mark of the dialect seen and the transport ended whole, or the client hung up on the mark. Where the
+    /// answer could not be read ([`crate::Flags::sight_lost`]), only the transport's word stands behind it.
     Ok,
     /// The client left before the first token.
     ClientAbortPrefill,
@@ -36,7 +37,7 @@ pub enum Outcome {
     UpstreamTruncated,
     /// Framing whole, terminal mark missing.
     SseNoDone,
-    /// An error object inside a 200, whatever follows.
+    /// An error object inside a 200, whatever follows, or a finish reason that says the engine gave up.
     SseErrorEvent,
     /// Status 4xx other than 429.
     Upstream4xx,
@@ -75,7 +76,7 @@ impl Outcome {
     ];
 
     /// The label value.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::ClientAbortPrefill => "client_abort_prefill",
@@ -98,7 +99,7 @@ impl Outcome {
     }
 
     /// Who is to blame.
-    pub fn blame(self) -> Blame {
+    pub const fn blame(self) -> Blame {
         match self {
             Self::Ok => Blame::Nobody,
             Self::ClientAbortPrefill

@@ -1,7 +1,9 @@
 //! The record of one exchange: what was asked, when things happened, how much of it there was, how it ended.
+//!
+//! The facts only; what follows from them (TTFT, TPOT, …) is in the methods beside it.
 
-use crate::{Nanos, Outcome};
-use wire::{CountSource, Endpoint, RequestFacts};
+use crate::{Flags, GapHistogram, InFlightMeans, Nanos, Outcome};
+use wire::{Anomaly, CountSource, Endpoint, RequestFacts};
 
 /// Which load an exchange belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +28,9 @@ pub struct Identity {
 }
 
 /// Instants of one exchange, on one monotonic clock. `None`: it did not happen.
+///
+/// `arrival` is the first and `end` the last. `first_token` lies neither before `body_sent` nor after `first_answer` or
+/// `last_token`. More is not promised: an engine may answer before it has the whole request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamps {
     /// Request head received.
@@ -48,58 +53,7 @@ pub struct Stamps {
     pub end: Nanos,
 }
 
-/// Exchanges in flight around this one.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct InFlightMeans {
-    /// In flight when it arrived, itself excluded.
-    pub at_arrival: u32,
-    /// Time average over its life, itself included. `None` over an empty span.
-    pub life: Option<f64>,
-    /// Time average from arrival to first token (to the end, if none came).
-    pub prefill: Option<f64>,
-    /// Time average from first token to the end.
-    pub decode: Option<f64>,
-    /// The same, counting only exchanges in their own decode.
-    pub decoders: Option<f64>,
-}
-
-/// What limits the use of a record.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Flags {
-    /// The queue to the client was full once: later stamps are the client's pace.
-    pub client_limited: bool,
-    /// Many bursts with gaps far below a decode step: something above the engine buffers.
-    pub buffered_upstream: bool,
-    /// Stamps may belong to a later read than the bytes (HTTP/2 to the engine).
-    pub shared_stamps: bool,
-    /// The body ended without its framing's end.
-    pub truncated: bool,
-    /// The body was compressed and not decoded.
-    pub opaque: bool,
-    /// A line above the limit: decoding stopped there.
-    pub oversize_event: bool,
-    /// Usage was injected into the request.
-    pub usage_injected: bool,
-    /// The total stated and the tokens counted differ.
-    pub usage_mismatch: bool,
-    /// TPOT rests on a first burst whose token count is a lower bound.
-    pub tpot_estimated: bool,
-    /// The observer failed (a caught panic); bytes went on.
-    pub unobserved: bool,
-}
-
-/// A quantity of one exchange, for a criterion.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Defined<T> {
-    /// Its value.
-    Value(T),
-    /// It ended before the value was determined: at least this much.
-    Censored(T),
-    /// It can't have one (TTFT of a body that was not streamed, TPOT of one burst).
-    NotApplicable,
-}
-
-/// One exchange, finished. Fixed size but for the model names and the bounded histogram.
+/// One exchange, finished. Fixed size but for the model names, the kinds of anomaly and the bounded histogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Who it is.
@@ -120,12 +74,18 @@ pub struct Record {
     pub outcome: Outcome,
     /// Prompt tokens, cached ones included.
     pub input_tokens: Option<u64>,
+    /// Where `input_tokens` comes from: the answer's usage, else the token ids of the request.
+    pub input_source: CountSource,
     /// Generated tokens of all choices.
     pub output_tokens: Option<u64>,
     /// Lower bound of the same from the token events alone.
     pub output_tokens_min: u64,
     /// Where `output_tokens` comes from.
     pub output_source: CountSource,
+    /// Every token event said how many tokens it carries.
+    pub counts_exact: bool,
+    /// Generated tokens handed out before the end, by [`crate::Exchange::poll_progress`].
+    pub counted_tokens: u64,
     /// Prompt tokens from a cache, by the engine's word.
     pub cached_tokens: Option<u64>,
     /// Reasoning tokens, by the engine's word.
@@ -141,7 +101,9 @@ pub struct Record {
     /// Bytes of the request body.
     pub request_bytes: u64,
     /// Gaps between token-bearing bursts.
-    pub gaps: crate::GapHistogram,
+    pub gaps: GapHistogram,
+    /// What could not be read as it was meant, each kind once, with its count.
+    pub anomalies: Vec<(Anomaly, u64)>,
     /// What limits its use.
     pub flags: Flags,
 }

@@ -1,0 +1,60 @@
+//! What limits the use of a record.
+
+/// A limit that the shell knows of; the others follow from the bytes and stamps and are set when the record is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Flag {
+    /// See [`Flags::client_limited`].
+    ClientLimited,
+    /// See [`Flags::shared_stamps`].
+    SharedStamps,
+    /// See [`Flags::usage_injected`].
+    UsageInjected,
+    /// See [`Flags::unobserved`].
+    Unobserved,
+    /// See [`Flags::undelivered`].
+    Undelivered,
+}
+
+/// What limits the use of a record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// The queue to the client was full once: later stamps are the client's pace.
+    pub client_limited: bool,
+    /// At least 8 bursts with a median gap below 1 ms, far below a decode step: something above the engine buffers.
+    pub buffered_upstream: bool,
+    /// Stamps may belong to a later read than the bytes (HTTP/2 to the engine).
+    pub shared_stamps: bool,
+    /// The body ended without its framing's end.
+    pub truncated: bool,
+    /// The body was compressed and not decoded.
+    pub opaque: bool,
+    /// A line above the limit: decoding stopped there.
+    pub oversize_event: bool,
+    /// Usage was injected into the request.
+    pub usage_injected: bool,
+    /// The total stated and the tokens counted contradict each other.
+    pub usage_mismatch: bool,
+    /// TPOT rests on a token count (of the first burst, or of all) that is only a lower bound.
+    pub tpot_estimated: bool,
+    /// The observer failed (a caught panic), or nobody decoded the answer; bytes went on.
+    pub unobserved: bool,
+    /// The client left before all bytes that were read had reached it.
+    pub undelivered: bool,
+}
+
+impl Flags {
+    /// Part of the answer went by unread, so that what was not seen may still have happened.
+    pub fn sight_lost(&self) -> bool {
+        self.opaque || self.oversize_event || self.unobserved
+    }
+
+    pub(crate) fn set(&mut self, flag: Flag) {
+        match flag {
+            Flag::ClientLimited => self.client_limited = true,
+            Flag::SharedStamps => self.shared_stamps = true,
+            Flag::UsageInjected => self.usage_injected = true,
+            Flag::Unobserved => self.unobserved = true,
+            Flag::Undelivered => self.undelivered = true,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What receives the finished records, and the tokens of those not yet finished.
+
+use crate::{Identity, Record};
+use wire::RequestFacts;
+
+/// Tokens read since the last time somebody asked, so that token counters move while a stream runs.
+///
+/// What was handed out this way stands in [`Record::counted_tokens`] at the end; the record's receiver adds only
+/// [`Record::uncounted_tokens`].
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// Whose tokens.
+    pub identity: &'a Identity,
+    /// What it asked for.
+    pub request: &'a RequestFacts,
+    /// Tokens of events that said how many they carried.
+    pub exact: u64,
+    /// One for each event that proved tokens without saying how many.
+    pub at_least: u64,
+}
+
+impl Progress<'_> {
+    /// All of them: never more than were generated.
+    pub fn tokens(&self) -> u64 {
+        self.exact.saturating_add(self.at_least)
+    }
+}
+
+/// What receives records. It is called between two tokens of somebody's stream: it must not block, and a failure of its
+/// own must end inside it.
+pub trait Recorder: Send + Sync {
+    /// Tokens of an exchange that goes on.
+    fn progress(&self, progress: &Progress<'_>);
+
+    /// An exchange is over. Called once for each.
+    fn record(&self, record: Record);
+
+    /// Observing an exchange panicked, and was stopped for that exchange.
+    fn panicked(&self);
+}

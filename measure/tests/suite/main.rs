@@ -1,0 +1,20 @@
+//! Tests of the room through its public surface. One binary, so that it links once.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+// The room's alias, as everywhere else.
+extern crate loadproof_measure as measure;
+
+mod censoring;
+mod counts;
+mod outcomes;
+mod population;
+mod quantities;
+mod script;
+mod stamps;
+mod streams;
+mod vector;
