@@ -11,6 +11,7 @@ extern crate loadproof_measure as measure;
 
 mod censoring;
 mod counts;
+mod in_flight;
 mod outcomes;
 mod population;
 mod quantities;
