@@ -11,11 +11,13 @@ extern crate loadproof_measure as measure;
 
 mod censoring;
 mod counts;
+mod gaps;
 mod in_flight;
 mod outcomes;
 mod population;
 mod quantities;
 mod script;
+mod sizes;
 mod stamps;
 mod streams;
 mod vector;
