@@ -17,6 +17,7 @@ mod outcomes;
 mod population;
 mod quantities;
 mod script;
+mod shape;
 mod sizes;
 mod stamps;
 mod streams;
