@@ -1,6 +1,6 @@
 //! The configuration after every check: what the rest of the program may rely on.
 //!
-//! Built only by [`crate::check`]; every value is in its range, every duration is a [`Duration`], every default is in.
+//! Built only by [`crate::check()`]; every value is in its range, every duration is a [`Duration`], every default is in.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -2,12 +2,12 @@
 //!
 //! A check is skipped where one of its values could not be read: that fault is already told.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use crate::check::Reader;
 use crate::checked::Checked;
 use crate::kind::spell_duration;
+use crate::reader::Reader;
 
 /// How long engines that run on uvicorn keep an idle connection.
 const UVICORN_KEEP_ALIVE: Duration = Duration::from_secs(5);
@@ -18,137 +18,135 @@ pub(crate) fn check(checked: &Checked, reader: &mut Reader) {
     listeners_differ(checked, reader);
     engine_is_not_us(checked, reader);
     idle_connections_end_before_the_engine_ends_them(checked, reader);
-    first_token_may_miss_its_target(checked, reader);
+    late_tokens_are_measured(checked, reader);
     cells_fit(checked, reader);
     some_model_has_a_name(checked, reader);
 }
 
+// ------------------------------------------------------------------------------------------------------ conflicts
+
 fn queues_nest(checked: &Checked, reader: &mut Reader) {
     let limits = &checked.limits;
-    let pairs = [
-        (
-            ("limits.queue_bytes", limits.queue_bytes),
-            ("limits.queue_bytes_max", limits.queue_bytes_max),
-        ),
-        (
-            ("limits.queue_bytes_max", limits.queue_bytes_max),
-            ("limits.queue_bytes_total", limits.queue_bytes_total),
-        ),
-    ];
-    for ((lower, low), (upper, high)) in pairs {
-        let Some([first, second]) = reader.sound([lower, upper]).filter(|_| low > high) else {
+    let own = ("limits.queue_bytes", limits.queue_bytes);
+    let most = ("limits.queue_bytes_max", limits.queue_bytes_max);
+    let total = ("limits.queue_bytes_total", limits.queue_bytes_total);
+    for ((lower, low), (upper, high)) in [(own, most), (most, total)] {
+        let (Some(first), Some(second)) = (reader.sound(lower), reader.sound(upper)) else {
             continue;
         };
-        let said = (
-            format!("{first} is above {second}"),
-            format!("lower {lower} or raise {upper}"),
-        );
-        reader.conflict(&first, &second, said);
+        if low > high {
+            let wrong = format!("{first} is above {second}");
+            let fix = format!("lower {lower} or raise {upper}");
+            reader.conflict((&first, &second), wrong, fix);
+        }
     }
 }
 
 fn listeners_differ(checked: &Checked, reader: &mut Reader) {
-    let Some([data, admin]) = reader.sound(["listen", "admin.listen"]) else {
+    let (Some(data), Some(admin)) = (reader.sound("listen"), reader.sound("admin.listen")) else {
         return;
     };
     if meets(checked.listen, checked.admin) {
-        let said = (
-            format!("{data} and {admin} take the same port"),
+        let wrong = format!("{data} and {admin} take the same port");
+        reader.conflict(
+            (&admin, &data),
+            wrong,
             "give one of them another port".to_owned(),
         );
-        reader.conflict(&admin, &data, said);
     }
 }
 
 /// A request that came back to us would go round until every connection is taken.
 fn engine_is_not_us(checked: &Checked, reader: &mut Reader) {
+    let upstream = &checked.upstream;
+    let addresses = addresses_of(&upstream.host);
     for (path, listener) in [("listen", checked.listen), ("admin.listen", checked.admin)] {
-        let Some([engine, ours]) = reader.sound(["upstream.url", path]) else {
+        let (Some(engine), Some(ours)) = (reader.sound("upstream.url"), reader.sound(path)) else {
             continue;
         };
-        let host = checked.upstream.host.as_str();
-        let address = match host.parse::<IpAddr>() {
-            Ok(address) => Some(address),
-            Err(_) if host.eq_ignore_ascii_case("localhost") => Some(IpAddr::from([127, 0, 0, 1])),
-            Err(_) => None,
-        };
-        let port = checked.upstream.port;
-        if address.is_some_and(|address| meets(SocketAddr::new(address, port), listener)) {
-            let said = (
-                format!("the engine's address is our own {ours}"),
-                "give the port on which the engine listens".to_owned(),
-            );
-            reader.conflict(&engine, &ours, said);
+        let mut engine_at = addresses
+            .iter()
+            .map(|address| SocketAddr::new(*address, upstream.port));
+        if engine_at.any(|address| meets(address, listener)) {
+            let wrong = format!("the engine's address is our own {ours}");
+            let fix = "give the port on which the engine listens".to_owned();
+            reader.conflict((&engine, &ours), wrong, fix);
         }
     }
+}
+
+/// What is known of `host` without asking a resolver.
+fn addresses_of(host: &str) -> Vec<IpAddr> {
+    if host.eq_ignore_ascii_case("localhost") {
+        return vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    }
+    host.parse().into_iter().collect()
 }
 
 /// Whether a connection to one may land on the other. Port 0 is not known yet and meets nothing.
 fn meets(one: SocketAddr, other: SocketAddr) -> bool {
     let (a, b) = (one.ip().to_canonical(), other.ip().to_canonical());
-    let overlap = a == b || a.is_unspecified() || b.is_unspecified();
-    let both_loopback = a.is_loopback() && b.is_loopback() && a.is_ipv4() != b.is_ipv4();
-    one.port() != 0 && one.port() == other.port() && (overlap || both_loopback)
+    one.port() != 0 && one.port() == other.port() && (a == b || covers(a, b) || covers(b, a))
 }
+
+/// Whether `all` stands for every address of `one`'s family: `::` does for both, `0.0.0.0` for its own.
+fn covers(all: IpAddr, one: IpAddr) -> bool {
+    all.is_unspecified() && (all.is_ipv6() || one.is_ipv4())
+}
+
+// ------------------------------------------------------------------------------------------------------- warnings
 
 fn idle_connections_end_before_the_engine_ends_them(checked: &Checked, reader: &mut Reader) {
-    let idle = checked.upstream.idle_timeout;
-    let Some([setting]) = reader
-        .sound(["upstream.idle_timeout"])
-        .filter(|_| idle >= UVICORN_KEEP_ALIVE)
-    else {
+    let Some(setting) = reader.sound("upstream.idle_timeout") else {
         return;
     };
-    let wrong = format!(
-        "{} is not below the 5s after which engines on uvicorn close an idle connection; a request sent at that moment \
-         fails with 502",
-        setting.text()
-    );
-    reader.warn(
-        &setting,
-        wrong,
-        "keep it below the engine's keep-alive, for example 3s",
-    );
+    if checked.upstream.idle_timeout >= UVICORN_KEEP_ALIVE {
+        let wrong = format!(
+            "{} is not below the 5s after which engines on uvicorn close an idle connection; a request sent at that \
+             moment fails with 502",
+            setting.text()
+        );
+        reader.warn(
+            &setting,
+            wrong,
+            "keep it below the engine's keep-alive, for example 3s",
+        );
+    }
 }
 
-fn first_token_may_miss_its_target(checked: &Checked, reader: &mut Reader) {
+/// A request that is cut before its target has passed can never be seen to miss it.
+fn late_tokens_are_measured(checked: &Checked, reader: &mut Reader) {
     let (Some(cut), Some(target)) = (checked.upstream.ttft_timeout, checked.slo.ttft.last()) else {
         return;
     };
-    let Some([setting, _]) = reader
-        .sound(["upstream.ttft_timeout", "slo.ttft"])
-        .filter(|_| cut <= *target)
-    else {
+    let (Some(setting), Some(_)) = (
+        reader.sound("upstream.ttft_timeout"),
+        reader.sound("slo.ttft"),
+    ) else {
         return;
     };
-    let wrong = format!(
-        "requests are cut after {} and so never miss the target of {} in slo.ttft by being late",
-        spell_duration(cut),
-        spell_duration(*target)
-    );
-    reader.warn(
-        &setting,
-        wrong,
-        "raise it well above the largest target, or turn it off",
-    );
+    if cut <= *target {
+        let wrong = format!(
+            "requests are cut after {} and so never miss the target of {} in slo.ttft by being late",
+            spell_duration(cut),
+            spell_duration(*target)
+        );
+        reader.warn(
+            &setting,
+            wrong,
+            "raise it well above the largest target, or turn it off",
+        );
+    }
 }
 
 /// Each label has a value per edge, one above the last edge, and `unknown`.
 fn cells_fit(checked: &Checked, reader: &mut Reader) {
     let shape = &checked.shape;
-    let paths = [
-        "shape.max_cells",
-        "shape.input_len",
-        "shape.output_len",
-        "shape.concurrency",
-    ];
-    let Some([setting, ..]) = reader.sound(paths) else {
+    let Some(setting) = reader.sound("shape.max_cells") else {
         return;
     };
-    let cells: usize = [&shape.input_len, &shape.output_len, &shape.concurrency]
-        .iter()
-        .map(|edges| edges.len() + 2)
-        .product();
+    let labels = [&shape.input_len, &shape.output_len, &shape.concurrency];
+    let cells: usize = labels.iter().map(|edges| edges.len() + 2).product();
     if cells > shape.max_cells {
         let wrong = format!(
             "the edges make {cells} cells, of which {} are kept apart",
@@ -163,7 +161,8 @@ fn cells_fit(checked: &Checked, reader: &mut Reader) {
 }
 
 fn some_model_has_a_name(checked: &Checked, reader: &mut Reader) {
-    let Some([setting, _]) = reader.sound(["models.learn", "models.names"]) else {
+    let (Some(setting), Some(_)) = (reader.sound("models.learn"), reader.sound("models.names"))
+    else {
         return;
     };
     if !checked.models.learn && checked.models.names.is_empty() {

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::{Sources, Warning};
+use crate::check::Sources;
+use crate::effective::Warning;
 use crate::fault::{Code, Complaint, Fault, shown};
 use crate::keys::{SECTIONS, TABLE};
 use crate::nearest::nearest;
@@ -177,7 +178,7 @@ impl Flag {
         }
     }
 
-    /// `KEY=VALUE`, as `--set` takes it. Text without `=` is a key without a value, which [`crate::check`] refuses.
+    /// `KEY=VALUE`, as `--set` takes it. Text without `=` is a key without a value, which [`crate::check()`] refuses.
     #[must_use]
     pub fn assignment(text: &str) -> Self {
         let (path, raw) = match text.split_once('=') {

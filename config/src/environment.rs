@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use crate::check::Warning;
 use crate::draft::{Found, Raw, Written};
+use crate::effective::Warning;
 use crate::fault::{Code, Fault};
 use crate::key::{PREFIX, environment_name};
 use crate::keys::TABLE;

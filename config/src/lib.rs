@@ -1,7 +1,7 @@
 //! Text, environment and flags to a checked configuration.
 //!
 //! Two steps. What was written, in a YAML file, in `LOADPROOF_*` variables and in flags, is gathered as text with the
-//! place it came from and does nothing. Then [`check`] reads each value by the one table of keys and gives either
+//! place it came from and does nothing. Then [`check()`] reads each value by the one table of keys and gives either
 //! [`Effective`], on which the program relies, or [`Faults`]: every fault at once, each with its key path, its value, its
 //! place and its fix. Nothing is checked twice and nothing is checked later.
 //!
@@ -9,13 +9,14 @@
 //! read, so that a bad line in a file can be overridden; an unknown key is a fault wherever it stands.
 //!
 //! The table (`keys`) is the single source of key paths, variable names, kinds, ranges, defaults and descriptions: the
-//! check, [`schema`], [`reference`] and [`print`] all read it. Only [`load`] and [`Environment::of_process`] touch the
+//! check, [`schema()`], [`reference()`] and [`print()`] all read it. Only [`load()`] and [`Environment::of_process`] touch the
 //! machine; the rest is pure.
 
 mod check;
 mod checked;
 mod cross;
 mod draft;
+mod effective;
 mod environment;
 mod fault;
 mod key;
@@ -25,13 +26,15 @@ mod load;
 mod nearest;
 mod origin;
 mod print;
+mod reader;
 mod reference;
 mod schema;
 mod yaml;
 
-pub use check::{Effective, FileText, Setting, Sources, Warning, check};
+pub use check::{FileText, Sources, check};
 pub use checked::{Checked, Drain, Level, Limits, Log, LogFormat, Models, Shape, Slo, Upstream};
 pub use draft::Flag;
+pub use effective::{Effective, Setting, Warning};
 pub use environment::{CONFIG_VARIABLE, Environment};
 pub use fault::{Code, Fault, Faults};
 pub use key::KeyDoc;

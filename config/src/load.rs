@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::check::{Effective, FileText, Sources, check};
+use crate::check::{FileText, Sources, check};
 use crate::draft::Flag;
+use crate::effective::Effective;
 use crate::environment::{CONFIG_VARIABLE, Environment};
 use crate::fault::{Code, Fault, Faults};
 use crate::origin::Origin;

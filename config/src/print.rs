@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::check::{Effective, Setting, Warning};
+use crate::effective::{Effective, Setting, Warning};
 use crate::keys::SECTIONS;
 
 /// Words that some YAML tool takes for a truth value or a null.
@@ -83,23 +83,22 @@ fn is_plain(text: &str) -> bool {
         .bytes()
         .next()
         .is_some_and(|byte| byte.is_ascii_alphanumeric());
-    let looks_like_a_number =
-        text.parse::<f64>().is_ok() || text.starts_with("0x") || text.starts_with("0o");
+    let looks_like_a_number = text.parse::<f64>().is_ok()
+        || ["0x", "0o", "0b"]
+            .iter()
+            .any(|radix| text.starts_with(radix));
     starts_plainly
         && text.bytes().all(safe)
         && !text.ends_with(':')
         && !looks_like_a_number
-        && !is_sexagesimal(text)
+        && !is_number_or_date(text)
         && !WORDS_QUOTED.contains(&text.to_ascii_lowercase().as_str())
 }
 
-/// `12:30` is a number in base 60 to YAML 1.1.
-fn is_sexagesimal(text: &str) -> bool {
-    text.contains(':')
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b':' || byte == b'.')
-        && !text.contains('.')
+/// Whether `text` is a number in base 60, a date or a number with `_` to YAML 1.1: `12:30`, `2024-01-31`, `1_000`.
+fn is_number_or_date(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit() || b":-_".contains(&byte))
 }
 
 /// The origin on one line whatever a file's name holds.

@@ -1,7 +1,7 @@
 //! A JSON schema of the file, made from the table.
 //!
 //! It accepts exactly the keys and checks the form of values; ranges of durations and checks between values are left to
-//! [`crate::check`]. No key is required, since each may come from the environment or a flag instead.
+//! [`crate::check()`]. No key is required, since each may come from the environment or a flag instead.
 
 use serde_json::{Map, Value, json};
 

@@ -16,7 +16,7 @@ listen: 0.0.0.0:8000
 upstream:
   url: http://127.0.0.1:8001
   ttft_timeout: off
-models: {names: [meta-llama/Llama-3.1-8B, '1e3', 'a, b', 'off', \"true\"], learn: false}
+models: {names: [meta-llama/Llama-3.1-8B, '1e3', 'a, b', 'off', \"true\", 2024-01-31, 1_000, 0x1f, '#a'], learn: false}
 slo: {ttft: [500ms, 2s], tpot: [30ms]}
 limits:
 ";
@@ -35,7 +35,7 @@ fn example() -> loadproof_config::Effective {
 
 #[test]
 fn what_is_in_force_is_printed_with_where_it_came_from() {
-    let expected = r#"listen: 0.0.0.0:8000 # c.yaml:1:9
+    let expected = r##"listen: 0.0.0.0:8000 # c.yaml:1:9
 admin:
   listen: 127.0.0.1:9464 # default
 upstream:
@@ -46,8 +46,8 @@ upstream:
   ttft_timeout: "off" # c.yaml:4:17
   silence_timeout: "off" # default
 models:
-  names: [meta-llama/Llama-3.1-8B, "1e3", "a, b", "off", "true"] # c.yaml:5:17
-  learn: false # c.yaml:5:81
+  names: [meta-llama/Llama-3.1-8B, "1e3", "a, b", "off", "true", "2024-01-31", "1_000", "0x1f", "#a"] # c.yaml:5:17
+  learn: false # c.yaml:5:112
 shape:
   input_len: [256, 1024, 4096, 16384] # default
   output_len: [32, 256, 1024] # default
@@ -74,7 +74,7 @@ drain:
 log:
   level: info # default
   format: json # flag --log-format
-"#;
+"##;
     assert_eq!(print(&example()), expected);
 }
 

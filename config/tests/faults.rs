@@ -256,8 +256,33 @@ fn values_that_cannot_both_hold_are_told_with_both_places() {
         ),
         ("listen: 127.0.0.1:0\nadmin: {listen: '127.0.0.1:0'}", "ok"),
         ("listen: 127.0.0.2:8000", "ok"),
+        ("listen: '[::1]:8000'", "ok"),
     ] {
         assert_eq!(said_of_file(file), expected, "{file}");
+    }
+}
+
+#[test]
+fn an_engine_at_our_own_address_is_refused_in_every_spelling() {
+    for (engine, listen, ours) in [
+        ("localhost:8000", "127.0.0.1:8000", true),
+        ("localhost:8000", "[::1]:8000", true),
+        ("LOCALHOST:8000", "[::]:8000", true),
+        ("[::1]:8000", "[::]:8000", true),
+        ("[::ffff:127.0.0.1]:8000", "127.0.0.1:8000", true),
+        ("10.0.0.1:8000", "0.0.0.0:8000", true),
+        ("[::1]:8000", "0.0.0.0:8000", false),
+        ("10.0.0.1:8000", "127.0.0.1:8000", false),
+        ("localhost:8001", "127.0.0.1:8000", false),
+        ("engine:8000", "127.0.0.1:8000", false),
+    ] {
+        let file = format!("upstream: {{url: 'http://{engine}'}}\nlisten: '{listen}'");
+        let said = said(&file, &[], &[]);
+        assert_eq!(
+            said.contains("is our own listen"),
+            ours,
+            "{engine} {listen}: {said}"
+        );
     }
 }
 
