@@ -24,6 +24,7 @@ const TOP_LEVEL: &[&str] = &[
     "clippy.toml",
     "config",
     "deny.toml",
+    "docs",
     "exporter",
     "grafana",
     "k8s",
