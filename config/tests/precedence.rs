@@ -9,6 +9,9 @@
 use loadproof_config::{
     Effective, Environment, Faults, FileText, Flag, Origin, Position, Sources, check, keys, load,
 };
+use serde_json::Value;
+
+const ENGINE: &str = "http://engine:8000";
 
 /// `drain.delay` in each source, where it is given.
 struct Given {
@@ -82,64 +85,35 @@ fn the_nearest_source_wins_and_is_named() {
     }
 }
 
+/// A value as it is written in a variable or a flag.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
 #[test]
 fn every_key_is_read_from_its_variable_and_from_a_flag() {
     for key in keys() {
-        let default = key
-            .default
-            .clone()
-            .unwrap_or_else(|| "http://engine:8000".into());
-        let text = match &default {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Array(items) => {
-                let items: Vec<String> = items
-                    .iter()
-                    .map(|item| {
-                        item.as_str()
-                            .map_or_else(|| item.to_string(), str::to_owned)
-                    })
-                    .collect();
-                items.join(",")
-            }
-            other => other.to_string(),
-        };
-        let engine = [Flag::one(
-            "--upstream",
-            "upstream.url",
-            "http://engine:8000",
-        )];
-        let of_variable = check(&Sources {
-            file: None,
-            environment: &Environment::of([(key.environment.clone(), text.clone())]),
-            flags: if key.path == "upstream.url" {
-                &[]
-            } else {
-                &engine
-            },
-        });
-        let flags = [
-            vec![Flag::assignment(&format!("{}={text}", key.path))],
-            engine.to_vec(),
-        ]
-        .concat();
-        let of_flag = check(&Sources {
-            file: None,
-            environment: &Environment::default(),
-            flags: if key.path == "upstream.url" {
-                &flags[..1]
-            } else {
-                &flags
-            },
-        });
-        let origins = [
-            Origin::Environment {
-                name: key.environment.clone(),
-            },
-            Origin::Flag {
-                name: "--set".to_owned(),
-            },
-        ];
-        for (result, origin) in [of_variable, of_flag].into_iter().zip(origins) {
+        let value = key.default.clone().unwrap_or_else(|| ENGINE.into());
+        let text = text_of(&value);
+        let variable = Environment::of([(key.environment.clone(), text.clone())]);
+        let flag = Flag::assignment(&format!("{}={text}", key.path));
+        let engine =
+            (key.default.is_some()).then(|| Flag::one("--upstream", "upstream.url", ENGINE));
+        for (environment, flag) in [(variable, None), (Environment::default(), Some(flag))] {
+            let origin = match flag {
+                None => format!("environment {}", key.environment),
+                Some(_) => "flag --set".to_owned(),
+            };
+            let flags: Vec<Flag> = engine.clone().into_iter().chain(flag).collect();
+            let result = check(&Sources {
+                file: None,
+                environment: &environment,
+                flags: &flags,
+            });
             let effective = result.unwrap_or_else(|faults| panic!("{}: {faults}", key.path));
             let setting = effective
                 .settings
@@ -147,8 +121,8 @@ fn every_key_is_read_from_its_variable_and_from_a_flag() {
                 .find(|setting| setting.key == key.path)
                 .unwrap();
             assert_eq!(
-                (&setting.value, &setting.origin),
-                (&default, &origin),
+                (&setting.value, setting.origin.to_string()),
+                (&value, origin),
                 "{}",
                 key.path
             );
