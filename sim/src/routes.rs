@@ -98,12 +98,17 @@ impl Routes {
     }
 
     fn models(&self) -> String {
-        let Voice { model, created, .. } = &*self.voice;
-        serde_json::json!({"object": "list", "data": [{
-            "id": model, "object": "model", "created": created, "owned_by": "vllm", "root": model, "parent": null,
-            "max_model_len": self.max_model_len,
-        }]})
-        .to_string()
+        let (created, max_model_len) = (self.voice.created, self.max_model_len);
+        let model = serde_json::Value::from(self.voice.model.as_str());
+        format!(
+            concat!(
+                r#"{{"object":"list","data":[{{"id":{model},"object":"model","created":{created},"owned_by":"vllm","#,
+                r#""root":{model},"parent":null,"max_model_len":{max_model_len}}}]}}"#
+            ),
+            model = model,
+            created = created,
+            max_model_len = max_model_len
+        )
     }
 
     /// A few of vLLM's gauges.
