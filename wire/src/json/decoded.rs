@@ -161,14 +161,16 @@ impl Decoded {
     /// One UTF-16 unit was written as `\uXXXX`, after the first half `high` of a pair or not.
     fn unit(&mut self, high: Option<u16>, unit: u16) {
         self.within = Within::Plain;
-        for decoded in char::decode_utf16(high.into_iter().chain([unit])) {
-            match decoded {
-                Ok(char) => self.keep_char(char),
-                Err(half) if half.unpaired_surrogate() == unit && unit < 0xdc00 => {
-                    self.within = Within::High(unit);
-                }
-                Err(_) => self.keep_char(char::REPLACEMENT_CHARACTER),
+        if let Some(high) = high {
+            if let Some(Ok(pair)) = char::decode_utf16([high, unit]).next() {
+                return self.keep_char(pair);
             }
+            self.keep_char(char::REPLACEMENT_CHARACTER);
+        }
+        match char::from_u32(u32::from(unit)) {
+            Some(char) => self.keep_char(char),
+            None if unit < 0xdc00 => self.within = Within::High(unit),
+            None => self.keep_char(char::REPLACEMENT_CHARACTER),
         }
     }
 

@@ -1,0 +1,137 @@
+//! Memory: none is asked for on the way of a token, and none grows with the traffic.
+
+use allocation_counter::measure;
+use loadproof_wire::limits::{LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
+use loadproof_wire::{AnswerContext, Decoder, Endpoint, Event, RequestScan, TransportEnd};
+use std::ops::Range;
+
+const STREAM: AnswerContext<'static> = AnswerContext {
+    endpoint: Endpoint::ChatCompletions,
+    status: 200,
+    content_type: Some("text/event-stream"),
+    content_encoding: None,
+    stream_requested: Some(true),
+    n: Some(1),
+    prompts: Some(1),
+    echo: None,
+};
+
+/// Events as vLLM, with and without running usage, and llama.cpp write them, in reads of some size.
+fn reads(counts: Range<u32>, size: usize) -> Vec<Vec<u8>> {
+    let chat = r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1796040000,"model":"acme/otter-8b-fp8","choices":[{"index":0,"delta":{"content":" a"},"logprobs":null,"finish_reason":null,"token_ids":null}],"kv_transfer_params":null}"#;
+    let choices = r#"{"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"a"},"token_ids":[1]},{"index":1,"delta":{"reasoning":"b"}}]}"#;
+    let llamacpp = r#"{"choices":[{"finish_reason":null,"index":0,"delta":{"content":"caf\u00e9"}}],"id":"chatcmpl-2","model":"acme.gguf","timings":{"cache_n":0,"prompt_n":9,"predicted_n":1}}"#;
+    let mut events: Vec<String> = [chat, choices, llamacpp]
+        .iter()
+        .map(|data| format!("data: {data}\n\n"))
+        .collect();
+    events.push(": keep-alive\n\n".to_owned());
+    events.push("data: {\"choices\":\ndata: []}\n\n".to_owned());
+    events.extend(counts.map(|count| {
+        let usage = format!(r#""usage":{{"prompt_tokens":9,"completion_tokens":{count}}}"#);
+        format!(
+            "data: {{\"choices\":[{{\"index\":2,\"delta\":{{\"content\":\"a\"}}}}],{usage}}}\n\n"
+        )
+    }));
+    events
+        .concat()
+        .as_bytes()
+        .chunks(size)
+        .map(<[u8]>::to_vec)
+        .collect()
+}
+
+fn push_all(decoder: &mut Decoder, reads: &[Vec<u8>], events: &mut Vec<Event>) {
+    for read in reads {
+        events.clear();
+        decoder.push(read, events);
+        decoder.pending_whole();
+    }
+}
+
+#[test]
+fn a_token_event_asks_for_no_memory() {
+    for size in [1, 7, 100, 281, 4096] {
+        let (first, rest) = (reads(0..400, size), reads(400..800, size));
+        let mut decoder = Decoder::new(STREAM);
+        let mut events = Vec::new();
+        // The buffers find their sizes, and the choices their places.
+        let warming = measure(|| push_all(&mut decoder, &first, &mut events));
+        assert!(warming.count_total > 0, "what is asked for is counted");
+        let asked = measure(|| push_all(&mut decoder, &rest, &mut events));
+        assert_eq!(asked.count_total, 0, "reads of {size}: {asked:?}");
+        assert!(
+            decoder
+                .finish(TransportEnd::Clean, &mut events)
+                .token_events
+                >= 400
+        );
+    }
+}
+
+#[test]
+fn an_endless_line_is_not_kept() {
+    let piece = vec![b'x'; 16 * 1024];
+    for begin in ["data: ", ": ", "event: "] {
+        let asked = measure(|| {
+            let mut decoder = Decoder::new(STREAM);
+            decoder.push(begin.as_bytes(), &mut Vec::new());
+            (0..1000).for_each(|_| decoder.push(&piece, &mut Vec::new()));
+            drop(decoder.finish(TransportEnd::Cut, &mut Vec::new()));
+        });
+        assert!(
+            asked.bytes_max < 3 * LINE_BYTES as u64,
+            "{begin}: {asked:?}"
+        );
+    }
+}
+
+#[test]
+fn an_endless_event_is_not_kept() {
+    let asked = measure(|| {
+        let mut decoder = Decoder::new(STREAM);
+        (0..10_000).for_each(|_| {
+            decoder.push(b"data: and so on, and so on, and so on\n", &mut Vec::new());
+        });
+    });
+    assert!(asked.bytes_max < 3 * LINE_BYTES as u64, "{asked:?}");
+}
+
+#[test]
+fn an_endless_body_is_not_kept() {
+    let piece = vec![b' '; 16 * 1024];
+    let asked = measure(|| {
+        let context = AnswerContext {
+            content_type: Some("application/json"),
+            ..STREAM
+        };
+        let mut decoder = Decoder::new(context);
+        (0..1000).for_each(|_| decoder.push(&piece, &mut Vec::new()));
+    });
+    // A buffer that grows by doubling has its last two sizes at once.
+    assert!(asked.bytes_max <= 2 * WHOLE_BODY_BYTES as u64, "{asked:?}");
+}
+
+#[test]
+fn a_request_of_100_mb_is_scanned_in_constant_memory() {
+    let image = vec![b'A'; 1024 * 1024];
+    let mut facts = None;
+    let asked = measure(|| {
+        let mut scan = RequestScan::new(Endpoint::ChatCompletions);
+        scan.push(br#"{"model":"m","messages":[{"content":[{"type":"image_url","image_url":{"url":"data:;base64,"#);
+        (0..100).for_each(|_| scan.push(&image));
+        scan.push(br#""}}]}],"stream":true}"#);
+        facts = Some(scan.finish());
+    });
+    assert!(asked.bytes_max <= 4 * TEXT_BYTES as u64, "{asked:?}");
+    let facts = facts.unwrap();
+    assert_eq!(
+        (
+            facts.whole,
+            facts.stream,
+            facts.messages,
+            facts.prompt_bytes
+        ),
+        (true, Some(true), Some(1), Some(0))
+    );
+}

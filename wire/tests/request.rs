@@ -1,0 +1,531 @@
+//! What a request's body says, taken while it passes by.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what goes wrong in a helper fails the test"
+)]
+
+use loadproof_wire::limits::{JSON_DEPTH, TEXT_BYTES};
+use loadproof_wire::{Endpoint, RequestFacts, RequestScan};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+fn scan<'b>(endpoint: Endpoint, pushes: impl IntoIterator<Item = &'b [u8]>) -> RequestFacts {
+    let mut scan = RequestScan::new(endpoint);
+    pushes.into_iter().for_each(|bytes| scan.push(bytes));
+    scan.finish()
+}
+
+/// The facts, in one push, cut in two anywhere, and byte by byte.
+fn facts(endpoint: Endpoint, body: &str) -> RequestFacts {
+    let body = body.as_bytes();
+    let facts = scan(endpoint, [body]);
+    for cut in 0..=body.len() {
+        let (head, tail) = body.split_at(cut);
+        assert_eq!(
+            scan(endpoint, [head, tail]),
+            facts,
+            "cut at {cut}: {}",
+            body.escape_ascii()
+        );
+    }
+    assert_eq!(
+        scan(endpoint, body.chunks(1)),
+        facts,
+        "byte by byte: {}",
+        body.escape_ascii()
+    );
+    facts
+}
+
+fn chat(body: &str) -> RequestFacts {
+    facts(Endpoint::ChatCompletions, body)
+}
+
+fn completions(body: &str) -> RequestFacts {
+    facts(Endpoint::Completions, body)
+}
+
+fn whole() -> RequestFacts {
+    RequestFacts {
+        whole: true,
+        ..RequestFacts::default()
+    }
+}
+
+#[test]
+fn a_chat() {
+    let body = r#"{
+        "model": "acme\/otter-8b", "stream": true, "n": 2, "max_tokens": 7, "temperature": 0.5, "top_p": 1, "seed": -3,
+        "stream_options": {"include_usage": true, "continuous_usage_stats": false, "other": {"include_usage": false}},
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {"n": 9, "stream": false}}}, {}],
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": [
+                {"type": "text", "text": "h\u00e9\n"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+            ], "name": "x"},
+            {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
+        ]
+    }"#;
+    let expected = RequestFacts {
+        whole: true,
+        model: Some("acme/otter-8b".to_owned()),
+        stream: Some(true),
+        n: Some(2),
+        prompts: None,
+        messages: Some(3),
+        tools: Some(2),
+        prompt_tokens: None,
+        prompt_bytes: Some(9 + 4),
+        max_tokens: Some(7),
+        echo: None,
+        include_usage: Some(true),
+        continuous_usage: Some(false),
+        temperature: Some(0.5),
+        top_p: Some(1.0),
+        seed: Some(-3),
+    };
+    assert_eq!(chat(body), expected);
+}
+
+#[test]
+fn prompts_come_in_four_forms() {
+    for (prompt, prompts, tokens, bytes) in [
+        (r#""h\u00e9""#, Some(1), None, Some(3)),
+        (r#"["ab","c",""]"#, Some(3), None, Some(3)),
+        ("[1,22,333]", Some(1), Some(3), None),
+        ("[[1,2],[3]]", Some(2), Some(3), None),
+        // llama.cpp takes texts and ids mixed as one prompt, and lists of either.
+        (r#"[1,"ab",2]"#, Some(1), None, Some(2)),
+        (r#"["ab",[1,2]]"#, Some(2), None, Some(2)),
+        (r#"[[1,"ab"],[2]]"#, Some(2), None, None),
+        // Nothing to be counted on.
+        ("[]", None, None, None),
+        ("[1,[2]]", None, None, None),
+        ("[null]", None, None, None),
+        (r#"[{"a":1}]"#, None, None, None),
+        ("null", None, None, None),
+        ("7", None, None, None),
+        (r#"{"prompt_string":"a"}"#, None, None, None),
+    ] {
+        let found = completions(&format!(r#"{{"prompt":{prompt}}}"#));
+        let expected = RequestFacts {
+            prompts,
+            prompt_tokens: tokens,
+            prompt_bytes: bytes,
+            ..whole()
+        };
+        assert_eq!(found, expected, "{prompt}");
+    }
+}
+
+#[test]
+fn each_endpoint_has_its_input() {
+    let body = r#"{"prompt":"abc","messages":[{"content":"d"}]}"#;
+    assert_eq!(
+        chat(body),
+        RequestFacts {
+            messages: Some(1),
+            prompt_bytes: Some(1),
+            ..whole()
+        }
+    );
+    assert_eq!(
+        completions(body),
+        RequestFacts {
+            prompts: Some(1),
+            prompt_bytes: Some(3),
+            ..whole()
+        }
+    );
+}
+
+#[test]
+fn text_counts_where_it_is_content() {
+    for (messages, bytes) in [
+        (r#"[{"content":"abc"}]"#, 3),
+        (r#"[{"content":["ab","c"]}]"#, 3),
+        (
+            r#"[{"content":[{"text":"ab"},{"type":"text","text":"c"}]}]"#,
+            3,
+        ),
+        (
+            r#"[{"content":[{"type":"tool_result","content":[{"text":"abc"}]}]}]"#,
+            3,
+        ),
+        (r#"[{"content":{"a":"b"}}]"#, 0),
+        (r#"[{"role":"user","name":"abc"}]"#, 0),
+        (r#"["abc"]"#, 0),
+        ("[]", 0),
+    ] {
+        let found = chat(&format!(r#"{{"messages":{messages}}}"#));
+        assert_eq!(found.prompt_bytes, Some(bytes), "{messages}");
+    }
+}
+
+#[test]
+fn the_newer_limit_wins() {
+    let max = |body: &str| chat(body).max_tokens;
+    assert_eq!(
+        max(r#"{"max_tokens":1,"max_completion_tokens":2}"#),
+        Some(2)
+    );
+    assert_eq!(
+        max(r#"{"max_completion_tokens":2,"max_tokens":1}"#),
+        Some(2)
+    );
+    assert_eq!(
+        max(r#"{"max_completion_tokens":null,"max_tokens":1}"#),
+        Some(1)
+    );
+    assert_eq!(max(r#"{"max_tokens":null}"#), None);
+}
+
+#[test]
+fn of_two_members_with_the_same_key_the_last_holds() {
+    for (body, expected) in [
+        (
+            r#"{"n":1,"n":2}"#,
+            RequestFacts {
+                n: Some(2),
+                ..whole()
+            },
+        ),
+        (r#"{"n":1,"n":"2"}"#, whole()),
+        (r#"{"model":"a","model":null}"#, whole()),
+        (
+            r#"{"messages":[{"content":"abc"}],"messages":[]}"#,
+            RequestFacts {
+                messages: Some(0),
+                prompt_bytes: Some(0),
+                ..whole()
+            },
+        ),
+        (r#"{"messages":[{"content":"abc"}],"messages":7}"#, whole()),
+        (
+            r#"{"stream_options":{"include_usage":true},"stream_options":{}}"#,
+            whole(),
+        ),
+        (
+            r#"{"stream_options":{"include_usage":true,"include_usage":false}}"#,
+            RequestFacts {
+                include_usage: Some(false),
+                ..whole()
+            },
+        ),
+    ] {
+        assert_eq!(chat(body), expected, "{body}");
+    }
+    let twice = completions(r#"{"prompt":["a","b"],"prompt":[1,2]}"#);
+    assert_eq!(
+        twice,
+        RequestFacts {
+            prompts: Some(1),
+            prompt_tokens: Some(2),
+            ..whole()
+        }
+    );
+}
+
+#[test]
+fn other_kinds_are_unknown() {
+    let body = r#"{"model":7,"stream":"true","n":1.5,"max_tokens":-1,"echo":0,"temperature":"hot","top_p":[1],"seed":1.0,"tools":{},"messages":"a"}"#;
+    assert_eq!(chat(body), whole());
+    assert_eq!(
+        chat(r#"{"n":4294967296,"seed":9223372036854775808}"#),
+        whole()
+    );
+    assert_eq!(
+        chat(&format!(r#"{{"temperature":0.{}}}"#, "1".repeat(64))),
+        whole()
+    );
+}
+
+#[test]
+fn facts_stand_at_the_top() {
+    let body = r#"{"a":{"model":"x","stream":true,"n":3},"b":[{"seed":1}],"stream_options":[{"include_usage":true}]}"#;
+    assert_eq!(chat(body), whole());
+}
+
+#[test]
+fn what_was_learned_stands() {
+    for (body, learned) in [
+        (r#"{"n":2,"stream":true"#, true),
+        (r#"{"n":2,"stream":tru"#, false),
+        (r#"{"n":2,"stream":true,}"#, true),
+        (r#"{"n":2,"stream":true}x"#, true),
+        (r#"{"n":2,"messages":[{"content":"ab"}"#, false),
+        (r#"{"n":2,"a":NaN,"stream":true}"#, false),
+        (r#"{"n":2,"a":"\x","stream":true}"#, false),
+        (r#"{"n":2]"#, false),
+    ] {
+        let expected = RequestFacts {
+            n: Some(2),
+            stream: learned.then_some(true),
+            ..RequestFacts::default()
+        };
+        assert_eq!(chat(body), expected, "{body}");
+    }
+    // A number has not ended where the body breaks off.
+    assert_eq!(chat(r#"{"n":2"#), RequestFacts::default());
+}
+
+#[test]
+fn what_is_no_object_has_no_facts() {
+    for body in [
+        "",
+        " ",
+        "[]",
+        "[{\"n\":1}]",
+        "\"a\"",
+        "7",
+        "null",
+        "{",
+        "n=1",
+        "\u{feff}",
+        "\u{1f}",
+    ] {
+        assert_eq!(chat(body), RequestFacts::default(), "{body}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_may_lead() {
+    assert_eq!(
+        chat("\u{feff}{\"n\":1}"),
+        RequestFacts {
+            n: Some(1),
+            ..whole()
+        }
+    );
+    assert_eq!(
+        scan(Endpoint::Completions, [&b"\xef\xbb{}"[..]]),
+        RequestFacts::default()
+    );
+}
+
+#[test]
+fn nesting_has_an_end() {
+    let nested = |depth: usize| {
+        format!(
+            r#"{{"n":1,"a":{}{}}}"#,
+            "[".repeat(depth - 1),
+            "]".repeat(depth - 1)
+        )
+    };
+    assert_eq!(
+        chat(&nested(JSON_DEPTH)),
+        RequestFacts {
+            n: Some(1),
+            ..whole()
+        }
+    );
+    assert_eq!(
+        chat(&nested(JSON_DEPTH + 1)),
+        RequestFacts {
+            n: Some(1),
+            ..RequestFacts::default()
+        }
+    );
+}
+
+#[test]
+fn a_long_name_is_cut_at_a_character() {
+    let body = format!(r#"{{"model":"x{}"}}"#, "é".repeat(TEXT_BYTES));
+    assert_eq!(
+        scan(Endpoint::Completions, [body.as_bytes()])
+            .model
+            .unwrap()
+            .len(),
+        TEXT_BYTES - 1
+    );
+    let key = format!(r#"{{"{}n":1,"n":2}}"#, "x".repeat(TEXT_BYTES));
+    assert_eq!(scan(Endpoint::Completions, [key.as_bytes()]).n, Some(2));
+}
+
+#[test]
+fn text_that_is_no_utf_8_is_read_on() {
+    let body = b"{\"model\":\"a\xff\",\"n\":1}";
+    let expected = RequestFacts {
+        model: Some("a\u{fffd}".to_owned()),
+        n: Some(1),
+        ..whole()
+    };
+    assert_eq!(scan(Endpoint::Completions, [&body[..]]), expected);
+}
+
+// ---- A tree as the oracle
+
+/// The same facts, read from a tree.
+fn oracle(endpoint: Endpoint, body: &Value) -> RequestFacts {
+    let count = |value: &Value| value.as_u64().and_then(|count| u32::try_from(count).ok());
+    let length = |value: &Value| {
+        value
+            .as_array()
+            .map(|list| u32::try_from(list.len()).unwrap())
+    };
+    let options = &body["stream_options"];
+    let mut facts = RequestFacts {
+        model: body["model"].as_str().map(str::to_owned),
+        stream: body["stream"].as_bool(),
+        n: count(&body["n"]),
+        tools: length(&body["tools"]),
+        max_tokens: count(&body["max_completion_tokens"]).or(count(&body["max_tokens"])),
+        echo: body["echo"].as_bool(),
+        include_usage: options["include_usage"].as_bool(),
+        continuous_usage: options["continuous_usage_stats"].as_bool(),
+        temperature: body["temperature"].as_f64(),
+        top_p: body["top_p"].as_f64(),
+        seed: body["seed"].as_i64(),
+        ..whole()
+    };
+    if endpoint == Endpoint::ChatCompletions {
+        facts.messages = length(&body["messages"]);
+        facts.prompt_bytes = body["messages"]
+            .as_array()
+            .map(|list| list.iter().map(|message| content(message, false)).sum());
+    } else if let Some(text) = body["prompt"].as_str() {
+        (facts.prompts, facts.prompt_bytes) = (Some(1), Some(text.len() as u64));
+    } else if let Some(list) = body["prompt"].as_array().filter(|list| !list.is_empty()) {
+        prompts(list, &mut facts);
+    }
+    facts
+}
+
+fn prompts(list: &[Value], facts: &mut RequestFacts) {
+    let ids = |value: &Value| {
+        value
+            .as_array()
+            .filter(|list| list.iter().all(Value::is_number))
+            .map(Vec::len)
+    };
+    let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+    let numbers = list.iter().filter(|value| value.is_number()).count();
+    let lists = list.iter().filter(|value| value.is_array()).count();
+    facts.prompt_bytes =
+        (!texts.is_empty()).then(|| texts.iter().map(|text| text.len() as u64).sum());
+    if texts.len() + numbers + lists == list.len() && (numbers == 0 || lists == 0) {
+        facts.prompts = Some(if numbers > 0 {
+            1
+        } else {
+            u32::try_from(list.len()).unwrap()
+        });
+    }
+    facts.prompt_tokens = if numbers == list.len() {
+        Some(numbers as u64)
+    } else {
+        list.iter()
+            .map(ids)
+            .sum::<Option<usize>>()
+            .map(|ids| ids as u64)
+    };
+}
+
+/// Bytes of text under `content` and `text`.
+fn content(value: &Value, under: bool) -> u64 {
+    match value {
+        Value::String(text) if under => text.len() as u64,
+        Value::Array(list) => list.iter().map(|value| content(value, under)).sum(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(key, value)| content(value, matches!(key.as_str(), "content" | "text")))
+            .sum(),
+        _ => 0,
+    }
+}
+
+fn scalar() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-3..70_000_i64).prop_map(Value::from),
+        (0..40_u8).prop_map(|tenths| json!(f64::from(tenths) / 8.0)),
+        "[a-zé\"\\\\\n🦦]{0,12}".prop_map(Value::from),
+    ]
+}
+
+fn tree() -> impl Strategy<Value = Value> {
+    let key = prop::sample::select(vec![
+        "content",
+        "text",
+        "n",
+        "model",
+        "include_usage",
+        "continuous_usage_stats",
+        "x",
+    ]);
+    scalar().prop_recursive(4, 24, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((key.clone(), inner), 0..5).prop_map(|members| members
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect()),
+        ]
+    })
+}
+
+fn request() -> impl Strategy<Value = Value> {
+    let key = prop::sample::select(vec![
+        "model",
+        "stream",
+        "n",
+        "prompt",
+        "messages",
+        "tools",
+        "max_tokens",
+        "max_completion_tokens",
+        "echo",
+        "stream_options",
+        "temperature",
+        "top_p",
+        "seed",
+        "stop",
+    ]);
+    prop::collection::vec((key, tree()), 0..10).prop_map(|members| {
+        members
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn the_scan_says_what_a_tree_says(body in request(), size in 1_usize..40, pretty in any::<bool>()) {
+        let text = if pretty { serde_json::to_vec_pretty(&body) } else { serde_json::to_vec(&body) }.unwrap();
+        for endpoint in [Endpoint::Completions, Endpoint::ChatCompletions] {
+            prop_assert_eq!(scan(endpoint, text.chunks(size)), oracle(endpoint, &body), "{}", body);
+        }
+    }
+
+    #[test]
+    fn cuts_change_nothing(body in request(), edits in prop::collection::vec((any::<Index>(), any::<u8>()), 0..3), size in 1_usize..40) {
+        let mut text = serde_json::to_vec(&body).unwrap();
+        for (place, byte) in edits {
+            let place = place.index(text.len());
+            text[place] = byte;
+        }
+        for endpoint in [Endpoint::Completions, Endpoint::ChatCompletions] {
+            prop_assert_eq!(scan(endpoint, text.chunks(size)), scan(endpoint, [text.as_slice()]));
+        }
+    }
+
+    /// A raw control character in a string is let pass; but for that, the scan takes what serde_json takes.
+    #[test]
+    fn whole_means_json(bytes in prop::collection::vec(prop::sample::select(b"{}[]:,\"\\ue019-.+ antrfls\n".to_vec()), 0..20)) {
+        let text = [b"{\"a\":".as_slice(), &bytes, b"}"].concat();
+        let in_string = serde_json::from_slice::<serde::de::IgnoredAny>(&text.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect::<Vec<_>>()).is_ok();
+        prop_assert_eq!(scan(Endpoint::Completions, [text.as_slice()]).whole, in_string);
+    }
+
+    #[test]
+    fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..200), size in 1_usize..40) {
+        let facts = scan(Endpoint::ChatCompletions, bytes.chunks(size));
+        prop_assert_eq!(facts, scan(Endpoint::ChatCompletions, [bytes.as_slice()]));
+    }
+}
