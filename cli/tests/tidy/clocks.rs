@@ -49,14 +49,12 @@ pub(crate) fn reads(tree: &Tree) -> Vec<Finding> {
 
 /// `X::now`, `x.now(`, `x.elapsed(`, and the one function that hands a reading on, at the word itself.
 fn is_read(tokens: &[Token], at: usize) -> bool {
-    let before = |text: &str| at > 0 && tokens[at - 1].text == text;
+    let before = |sign: &str, distance: usize| at >= distance && tokens[at - distance].text == sign;
+    let of_a_path = before(":", 1) && before(":", 2);
+    let of_a_value = before(".", 1) && token_reads(tokens, at + 1, &["("]);
     match tokens[at].text.as_str() {
-        "now" => {
-            (before(":") && !token_reads(tokens, at + 1, &[":"]))
-                || (before(".") && token_reads(tokens, at + 1, &["("]))
-        }
-        "elapsed" => (before(":") || before(".")) && token_reads(tokens, at + 1, &["("]),
-        "stamp_now" => token_reads(tokens, at + 1, &["("]) && !before("fn"),
+        "now" | "elapsed" => of_a_path || of_a_value,
+        "stamp_now" => token_reads(tokens, at + 1, &["("]) && !before("fn", 1),
         _ => false,
     }
 }
@@ -84,7 +82,7 @@ fn a_read_is_found_in_every_spelling() {
 
 #[test]
 fn a_stamp_called_now_is_no_read() {
-    let text = "//! D\nfn a(now: u64) -> u64 {\n    self.now = now;\n    // clock.now()\n    at.now + now\n}\n";
+    let text = "//! D\nfn a(now: u64) -> u64 {\n    self.now = now;\n    // clock.now()\n    at.now + now + Burst { at: now }.at\n}\n";
     assert_eq!(reads(&Tree::of("wire/src/a.rs", text)), []);
     let tests = "//! D\n#[cfg(test)]\nmod tests {\n    fn a() { Instant::now(); }\n}\n";
     assert_eq!(reads(&Tree::of("wire/src/a.rs", tests)), []);

@@ -151,7 +151,7 @@ pub(crate) fn documents_exist(tree: &Tree) -> Vec<Finding> {
         .filter_map(|file| file.path.rsplit('/').next())
         .collect();
     let mut findings = Vec::new();
-    for (path, text) in ours(tree) {
+    for (path, text) in ours(tree).filter(|(path, _)| *path != "cli/tests/tidy/words.rs") {
         for (at, line) in text.lines().enumerate() {
             for name in documents(line)
                 .into_iter()

@@ -1,0 +1,84 @@
+//! The program under test: the binary `loadproof`, as a process.
+
+use super::client;
+use super::program::Program;
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::process::{Command, ExitStatus};
+
+/// `loadproof proxy` on free ports of the loopback.
+pub(crate) struct Proxy {
+    /// Where clients connect.
+    pub(crate) address: SocketAddr,
+    /// Where metrics and status are.
+    pub(crate) admin: SocketAddr,
+    program: Program,
+}
+
+impl Proxy {
+    /// Starts it in front of an engine, with these arguments besides, and waits until it listens.
+    pub(crate) fn start(engine: SocketAddr, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loadproof"));
+        command.args([
+            "proxy",
+            "--listen",
+            "127.0.0.1:0",
+            "--admin-listen",
+            "127.0.0.1:0",
+            "--log-format",
+            "json",
+        ]);
+        command
+            .args(["--upstream", &format!("http://{engine}")])
+            .args(arguments);
+        let program = Program::start("loadproof", &mut command, "cargo builds it");
+        let (address, admin) = program.heard("where it listens", |line| {
+            let line: Value = serde_json::from_str(line).ok()?;
+            let fields = &line["fields"];
+            let address = |name: &str| fields[name].as_str()?.parse().ok();
+            (fields["message"] == "listening")
+                .then(|| Some((address("listen")?, address("admin")?)))?
+        });
+        Self {
+            address,
+            admin,
+            program,
+        }
+    }
+
+    /// Its metrics as text.
+    pub(crate) fn metrics(&self) -> String {
+        client::get(self.admin, "/metrics").text().to_owned()
+    }
+
+    /// The sum of the series of one name whose labels contain all of `labels` (`name="value"` each); 0 if there are none.
+    pub(crate) fn metric(&self, name: &str, labels: &[&str]) -> f64 {
+        let metrics = self.metrics();
+        let series = metrics
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.rsplit_once(' '));
+        series
+            .filter(|(key, _)| {
+                key.split('{').next() == Some(name)
+                    && labels.iter().all(|label| key.contains(label))
+            })
+            .map(|(key, value)| {
+                value
+                    .parse::<f64>()
+                    .unwrap_or_else(|_| panic!("{key} is {value:?}"))
+            })
+            .sum()
+    }
+
+    /// Its process.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Asks it to stop, and waits for its end.
+    pub(crate) fn stop(mut self) -> ExitStatus {
+        self.program.terminate();
+        self.program.ended()
+    }
+}
