@@ -1,1 +1,320 @@
-//! Room `proxy`.
+//! Listen, relay, drain; the admin listener.
+//!
+//! A [`Proxy`] serves connections: those that its listener accepts, or any socket that is handed to it. Every exchange goes
+//! through `upstream`, which measures it; nothing here defines a quantity or knows a file format.
+
+mod accepted;
+mod admin;
+mod connection;
+mod driven;
+mod hop;
+mod ledger;
+mod listener;
+mod models;
+mod phase;
+mod refusal;
+mod relay;
+mod signals;
+mod tasks;
+
+pub use signals::Signals;
+
+use admin::Admin;
+use config::Checked;
+use connection::ConnectionLimits;
+use exporter::Exporter;
+use ledger::Ledger;
+use listener::Acceptor;
+use measure::{Edges, InFlight, Record, ShapeEdges};
+use phase::{Phase, PhaseCell};
+use relay::Relay;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tasks::Tasks;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use upstream::{
+    Budget, Clock, Connector, Limits, PatienceLimits, PoolLimits, QueueLimits, Socket,
+    TcpConnector, Upstream,
+};
+
+/// Idle connections to the engine are looked through this often.
+const EVICT_EVERY: Duration = Duration::from_secs(1);
+
+/// What kept a proxy from running.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A listener could not be opened.
+    #[error("cannot listen on {address} ({key})")]
+    Listen {
+        /// The address in the configuration.
+        address: SocketAddr,
+        /// Its key.
+        key: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The exporter refused its settings.
+    #[error("the metrics could not be set up")]
+    Exporter(#[from] exporter::Error),
+    /// The shape's edges are not ascending.
+    #[error("the shape's edges are wrong")]
+    Shape(#[from] measure::EdgesError),
+    /// Signals could not be listened for.
+    #[error("cannot listen for signals")]
+    Signals(#[source] io::Error),
+}
+
+/// A proxy in front of one engine.
+pub struct Proxy {
+    acceptor: Acceptor,
+    admin: Arc<Admin>,
+    drain: config::Drain,
+    learn_models: bool,
+}
+
+/// What a proxy is built with, besides its configuration.
+pub struct Parts {
+    /// How the engine is reached.
+    pub connector: Arc<dyn Connector>,
+    /// The process's clock.
+    pub clock: Clock,
+    /// The configuration as `/config` shows it: JSON.
+    pub config_view: String,
+    /// Who else gets every record. Bounded: what does not fit is dropped and counted.
+    pub feed: Option<mpsc::Sender<Record>>,
+}
+
+/// Two listeners, bound.
+pub struct Listeners {
+    /// For clients.
+    pub data: TcpListener,
+    /// For metrics and probes.
+    pub admin: TcpListener,
+}
+
+/// How a drain ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Connections that were cut because the limit was reached or a second signal came.
+    pub cut: usize,
+}
+
+impl Parts {
+    /// To the engine that the configuration names, by TCP.
+    pub fn tcp(config: &Checked, config_view: String) -> Self {
+        let connector = TcpConnector::new(config.upstream.host.clone(), config.upstream.port);
+        Self {
+            connector: Arc::new(connector),
+            clock: Clock::start(),
+            config_view,
+            feed: None,
+        }
+    }
+}
+
+impl Listeners {
+    /// Binds both addresses of the configuration.
+    ///
+    /// # Errors
+    /// [`Error::Listen`] with the address and its key.
+    pub async fn bind(config: &Checked) -> Result<Self, Error> {
+        let bind = |address, key| async move {
+            TcpListener::bind(address)
+                .await
+                .map_err(|source| Error::Listen {
+                    address,
+                    key,
+                    source,
+                })
+        };
+        Ok(Self {
+            data: bind(config.listen, "listen").await?,
+            admin: bind(config.admin, "admin.listen").await?,
+        })
+    }
+}
+
+impl Proxy {
+    /// Builds it; nothing runs yet.
+    ///
+    /// # Errors
+    /// If the metrics' settings are refused.
+    pub fn new(config: &Checked, parts: Parts) -> Result<Self, Error> {
+        let exporter = Arc::new(Exporter::new(exporter_settings(config)?)?);
+        let ledger = Arc::new(Ledger::new(Arc::clone(&exporter), parts.feed));
+        let in_flight = Arc::new(InFlight::default());
+        let budget = Budget::new(config.limits.queue_bytes_total);
+        let upstream = Upstream::new(
+            parts.connector,
+            parts.clock,
+            upstream_limits(config),
+            budget,
+        );
+        let relay = Relay::new(
+            upstream,
+            Arc::clone(&ledger),
+            Arc::clone(&in_flight),
+            config.limits.body_bytes,
+        );
+        let acceptor = Acceptor {
+            relay: Arc::new(relay),
+            tasks: Tasks::default(),
+            clock: parts.clock,
+            connection: connection_limits(config),
+            client_write: config.limits.client_write,
+            most_connections: config.limits.connections,
+        };
+        let phase = Arc::new(PhaseCell::new());
+        let admin = Arc::new(Admin {
+            exporter,
+            ledger,
+            in_flight,
+            phase,
+            config: parts.config_view,
+        });
+        Ok(Self {
+            acceptor,
+            admin,
+            drain: config.drain.clone(),
+            learn_models: config.models.learn,
+        })
+    }
+
+    /// Serves one connection over any socket, in a task of its own.
+    pub fn serve(&self, socket: Box<dyn Socket>) {
+        self.acceptor.serve(socket);
+    }
+
+    /// The engine's authority, `host:port`.
+    pub fn engine(&self) -> &str {
+        self.acceptor.relay.upstream.authority()
+    }
+
+    /// The metrics.
+    pub fn exporter(&self) -> &Arc<Exporter> {
+        &self.admin.exporter
+    }
+
+    /// Exchanges in flight.
+    pub fn in_flight(&self) -> &Arc<InFlight> {
+        &self.admin.in_flight
+    }
+
+    /// Records that the feed of [`Parts::feed`] had no room for.
+    pub fn feed_dropped(&self) -> u64 {
+        self.admin.ledger.feed_dropped()
+    }
+
+    /// Finishes what is open within `limit`, cuts the rest.
+    pub async fn close(&self, limit: Duration) -> Drained {
+        Drained {
+            cut: self.acceptor.tasks.close(limit).await,
+        }
+    }
+
+    /// Serves until `signals` says stop; then drains: not ready at once, accepting for the delay, then finishing what is
+    /// open within the limit. A second signal cuts it short.
+    ///
+    /// # Errors
+    /// None once it runs; the result is how the drain ended.
+    pub async fn run(self, listeners: Listeners, mut signals: Signals) -> Drained {
+        let Acceptor {
+            relay,
+            tasks,
+            clock,
+            ..
+        } = self.acceptor.clone();
+        tasks.spawn_service(Arc::clone(&self.admin).run(listeners.admin, clock, tasks.clone()));
+        tasks.spawn_service(evict(Arc::clone(&relay), clock));
+        if self.learn_models {
+            tasks.spawn_service(models::learn(relay, Arc::clone(self.exporter())));
+        }
+        let phase = &self.admin.phase;
+        phase.set(Phase::Serving);
+        {
+            let mut accepting = std::pin::pin!(self.acceptor.clone().run(listeners.data));
+            tokio::select! {
+                () = &mut accepting => {}
+                () = signals.next() => {}
+            }
+            phase.set(Phase::Leaving);
+            tracing::info!(delay = ?self.drain.delay, "stopping: no longer ready, still accepting");
+            tokio::select! {
+                () = &mut accepting => {}
+                () = tokio::time::sleep(self.drain.delay) => {}
+                () = signals.next() => {}
+            }
+        }
+        phase.set(Phase::Draining);
+        tracing::info!(open = tasks.open(), limit = ?self.drain.timeout, "draining");
+        let drained = tokio::select! {
+            drained = self.close(self.drain.timeout) => drained,
+            () = signals.next() => self.close(Duration::ZERO).await,
+        };
+        tracing::info!(cut = drained.cut, "stopped");
+        drained
+    }
+}
+
+async fn evict(relay: Arc<Relay>, clock: Clock) {
+    loop {
+        tokio::time::sleep(EVICT_EVERY).await;
+        relay.upstream.evict(accepted::stamp_now(&clock));
+    }
+}
+
+fn exporter_settings(config: &Checked) -> Result<exporter::Settings, measure::EdgesError> {
+    let seconds = |targets: &[Duration]| targets.iter().map(Duration::as_secs_f64).collect();
+    Ok(exporter::Settings {
+        shape: ShapeEdges {
+            input: Edges::new(config.shape.input_len.clone())?,
+            output: Edges::new(config.shape.output_len.clone())?,
+            concurrency: Edges::new(config.shape.concurrency.clone())?,
+        },
+        max_cells: config.shape.max_cells,
+        models: config.models.names.clone(),
+        targets: exporter::Targets {
+            ttft: seconds(&config.slo.ttft),
+            tpot: seconds(&config.slo.tpot),
+            e2e: seconds(&config.slo.e2e),
+        },
+        vocabulary: exporter::Vocabulary {
+            endpoints: wire::Endpoint::ALL.map(wire::Endpoint::as_str).to_vec(),
+            rejections: refusal::CODES.to_vec(),
+            anomalies: wire::Anomaly::ALL.map(wire::Anomaly::as_str).to_vec(),
+        },
+        ..exporter::Settings::default()
+    })
+}
+
+fn connection_limits(config: &Checked) -> ConnectionLimits {
+    ConnectionLimits {
+        head_bytes: config.limits.head_bytes,
+        head_fields: config.limits.head_fields,
+        head_timeout: config.limits.head_timeout,
+        client_idle: config.limits.client_idle,
+    }
+}
+
+fn upstream_limits(config: &Checked) -> Limits {
+    Limits {
+        pool: PoolLimits {
+            connect_timeout: config.upstream.connect_timeout,
+            idle_timeout: config.upstream.idle_timeout,
+            max_idle: config.upstream.max_idle,
+        },
+        patience: PatienceLimits {
+            ttft: config.upstream.ttft_timeout,
+            silence: config.upstream.silence_timeout,
+        },
+        queue: QueueLimits {
+            own: config.limits.queue_bytes,
+            most: config.limits.queue_bytes_max,
+        },
+        body_bytes: config.limits.body_bytes,
+    }
+}

@@ -1,1 +1,168 @@
-//! Room `upstream`.
+//! The ruler: one request out, one stamped response in.
+//!
+//! Production traffic, shadow and replay all measure through [`Upstream`], so that their records are like for like. An
+//! exchange is an [`Engine`] future (connection and pump), to be polled by its owner's own task, and an [`Answer`], the
+//! reading end of the queue between them. Dropping either ends the exchange with the engine at once.
+//!
+//! It must not know who listens, what is exported, or what is kept.
+
+mod clock;
+mod connect;
+mod failure;
+mod live;
+mod observer;
+mod parts;
+mod patience;
+mod pool;
+mod pump;
+mod queue;
+mod stamped;
+mod upload;
+
+pub use clock::Clock;
+pub use connect::{Connecting, Connector, TcpConnector};
+pub use failure::Failure;
+pub use live::Live;
+pub use observer::Observed;
+pub use parts::{PartSet, Parts};
+pub use patience::PatienceLimits;
+pub use pool::PoolLimits;
+pub use queue::{Budget, Client, QueueLimits, RelayBody};
+pub use stamped::{Socket, SocketStamps, Stamped};
+pub use upload::{BodyError, RequestBody};
+
+use http::{Request, Response, response};
+use measure::Nanos;
+use patience::Patience;
+use pool::Pool;
+use pump::Pump;
+use queue::{QueueReader, queue};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use upload::{Upload, UploadState};
+
+/// Limits of every exchange with one engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How connections are made and kept.
+    pub pool: PoolLimits,
+    /// How long the engine may be silent.
+    pub patience: PatienceLimits,
+    /// How much may wait for the client.
+    pub queue: QueueLimits,
+    /// Largest request body, in bytes.
+    pub body_bytes: u64,
+}
+
+/// One engine, measured.
+pub struct Upstream {
+    pool: Arc<Pool>,
+    clock: Clock,
+    limits: Limits,
+    budget: Arc<Budget>,
+}
+
+/// The engine's side of an exchange: connection and pump. It does nothing unless it is polled; dropping it closes the
+/// connection.
+pub type Engine = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The engine's answer, to be awaited by the client's side.
+#[must_use = "an answer that is dropped aborts its exchange"]
+pub struct Answer(Option<QueueReader>);
+
+impl Upstream {
+    /// The engine behind `connector`. `budget` is shared by all queues of the process.
+    pub fn new(
+        connector: Arc<dyn Connector>,
+        clock: Clock,
+        limits: Limits,
+        budget: Arc<Budget>,
+    ) -> Self {
+        let pool = Arc::new(Pool::new(connector, clock, limits.pool));
+        Self {
+            pool,
+            clock,
+            limits,
+            budget,
+        }
+    }
+
+    /// The engine's authority, `host:port`.
+    pub fn authority(&self) -> &str {
+        self.pool.authority()
+    }
+
+    /// Bytes of the shared queue budget that are free.
+    pub fn budget_left(&self) -> usize {
+        self.budget.left()
+    }
+
+    /// Closes connections that have been idle for too long, as of `now`.
+    pub fn evict(&self, now: Nanos) {
+        self.pool.evict(now);
+    }
+
+    /// Begins an exchange: `request` must be as the engine is to see it (origin form, no hop-by-hop fields). `observed` is
+    /// `None` for what is passed through unmeasured. `client` is told when bytes leave for it.
+    pub fn begin(
+        &self,
+        request: Request<RequestBody>,
+        observed: Option<Observed>,
+        client: Arc<dyn Client>,
+    ) -> (Engine, Answer) {
+        let upload = UploadState::new(observed.as_ref().map(|observed| observed.live.endpoint));
+        let request = request.map(|body| Upload::new(body, upload.clone(), self.limits.body_bytes));
+        let (writer, reader) = queue(self.limits.queue, &self.budget, Arc::clone(&client));
+        let observer = observed
+            .map(|observed| observer::Observer::new(observed, upload.clone(), self.clock, client));
+        let patience = if observer.is_some() {
+            self.limits.patience
+        } else {
+            PatienceLimits::default()
+        };
+        let pump = Pump {
+            pool: Arc::clone(&self.pool),
+            clock: self.clock,
+            patience: Patience::new(patience),
+            upload,
+            body_limit: self.limits.body_bytes,
+            observer,
+            queue: writer,
+        };
+        (Box::pin(pump.run(request)), Answer(Some(reader)))
+    }
+}
+
+impl Future for Answer {
+    type Output = Result<Response<RelayBody>, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let Some(reader) = &mut this.0 else {
+            return Poll::Pending;
+        };
+        match reader.poll_head(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
+            Poll::Ready(Ok(head)) => match this.0.take() {
+                Some(reader) => {
+                    let length = content_length(&head);
+                    Poll::Ready(Ok(Response::from_parts(head, reader.into_body(length))))
+                }
+                None => Poll::Pending,
+            },
+        }
+    }
+}
+
+/// The length that the head promises, if it does.
+fn content_length(head: &response::Parts) -> Option<u64> {
+    head.headers
+        .get(http::header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}

@@ -2,8 +2,9 @@
 
 use std::io;
 
-use anyhow::bail;
+use anyhow::Context;
 use config::{Effective, Level, Log, LogFormat};
+use proxy::{Listeners, Parts, Proxy, Signals};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -54,10 +55,27 @@ fn start_logging(log: &Log) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The seam to the room `proxy`, which is not linked yet: nothing listens, and that is said.
+/// Binds, says where it listens, and serves until a signal and the drain after it.
 fn serve(effective: &Effective) -> anyhow::Result<Exit> {
-    bail!(
-        "this build checks the configuration but has no relay: nothing listens on {}",
-        effective.checked.listen
-    )
+    let config = &effective.checked;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(async {
+        let signals = Signals::system().context("cannot listen for signals")?;
+        let listeners = Listeners::bind(config).await?;
+        let proxy = Proxy::new(
+            config,
+            Parts::tcp(config, config::print_json(effective).to_string()),
+        )?;
+        tracing::info!(
+            listen = %listeners.data.local_addr()?,
+            admin = %listeners.admin.local_addr()?,
+            upstream = %proxy.engine(),
+            "listening"
+        );
+        proxy.run(listeners, signals).await;
+        Ok(Exit::Pass)
+    })
 }

@@ -1,0 +1,149 @@
+//! One client's connection, from the first byte to the last.
+
+use crate::accepted::{Accepted, Protocol};
+use crate::driven::{Driven, Side};
+use crate::relay::{Relay, Service};
+use crate::tasks::Tasks;
+use hyper::rt::Executor;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Write buffer of a connection, in bytes: hyper's default of 400 KiB would be what a stuck client holds.
+const BUFFER: usize = 64 * 1024;
+
+/// Bounds on one client's connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionLimits {
+    pub(crate) head_bytes: usize,
+    pub(crate) head_fields: usize,
+    pub(crate) head_timeout: Duration,
+    pub(crate) client_idle: Duration,
+}
+
+/// Serves a connection until its end.
+pub(crate) async fn serve(
+    mut socket: Accepted,
+    relay: Arc<Relay>,
+    tasks: Tasks,
+    limits: ConnectionLimits,
+) {
+    let sniffed = tokio::time::timeout(limits.client_idle, socket.protocol());
+    let protocol = match tasks.closing().run_until_cancelled(sniffed).await {
+        Some(Ok(Ok(protocol))) => protocol,
+        Some(Ok(Err(error))) => {
+            return tracing::debug!(%error, "a client left before its first request");
+        }
+        Some(Err(_)) | None => return,
+    };
+    let service = Service {
+        relay,
+        client: socket.side(),
+    };
+    match protocol {
+        Protocol::Http1 => Driven::new(http1(socket, service, limits), &tasks).await,
+        Protocol::Http2 => Driven::new(http2(socket, service, &tasks), &tasks).await,
+    }
+}
+
+struct Http1(Pin<Box<http1::Connection<TokioIo<Accepted>, Service>>>);
+
+fn http1(socket: Accepted, service: Service, limits: ConnectionLimits) -> Http1 {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        // It runs from the moment that a head is waited for, so that it is also the limit on idling between requests.
+        .header_read_timeout(limits.client_idle.max(limits.head_timeout))
+        .max_headers(limits.head_fields)
+        .max_header_size(limits.head_bytes)
+        .max_buf_size(BUFFER)
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        .serve_connection(TokioIo::new(socket), service);
+    Http1(Box::pin(connection))
+}
+
+impl Future for Http1 {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx).map(log_end)
+    }
+}
+
+impl Side for Http1 {
+    fn close(mut self: Pin<&mut Self>) {
+        self.0.as_mut().graceful_shutdown();
+    }
+}
+
+struct Http2(Pin<Box<http2::Connection<TokioIo<Accepted>, Service, Streams>>>);
+
+fn http2(socket: Accepted, service: Service, tasks: &Tasks) -> Http2 {
+    let connection = http2::Builder::new(Streams(tasks.clone()))
+        .timer(TokioTimer::new())
+        .max_header_list_size(64 * 1024)
+        .max_concurrent_streams(100)
+        .initial_stream_window_size(64 * 1024)
+        .initial_connection_window_size(1024 * 1024)
+        .max_send_buf_size(BUFFER)
+        .max_local_error_reset_streams(32)
+        .max_pending_accept_reset_streams(20)
+        .auto_date_header(false)
+        .serve_connection(TokioIo::new(socket), service);
+    Http2(Box::pin(connection))
+}
+
+impl Future for Http2 {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx).map(log_end)
+    }
+}
+
+impl Side for Http2 {
+    fn close(mut self: Pin<&mut Self>) {
+        self.0.as_mut().graceful_shutdown();
+    }
+}
+
+fn log_end(result: hyper::Result<()>) {
+    if let Err(error) = result {
+        tracing::debug!(
+            error = &error as &dyn std::error::Error,
+            "a client's connection ended"
+        );
+    }
+}
+
+/// Starts each stream of an HTTP/2 connection as a task that also drives its exchange.
+#[derive(Clone)]
+struct Streams(Tasks);
+
+impl<F> Executor<F> for Streams
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, stream: F) {
+        self.0.spawn(Driven::new(Stream(Box::pin(stream)), &self.0));
+    }
+}
+
+struct Stream<F>(Pin<Box<F>>);
+
+impl<F: Future<Output = ()>> Future for Stream<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl<F: Future<Output = ()> + Send> Side for Stream<F> {
+    /// The connection it belongs to takes no new streams; this one goes on.
+    fn close(self: Pin<&mut Self>) {}
+}

@@ -1,0 +1,147 @@
+//! Answers of our own, in the shape that OpenAI clients understand.
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use serde::Serialize;
+use std::error::Error;
+use upstream::Failure;
+
+/// Why a request gets an answer from us instead of the engine's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    /// Machine-readable, a closed set: also the label `reason`.
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
+
+/// Every code, for series that exist before they happen.
+pub(crate) const CODES: &[&str] = &[
+    "method_not_allowed",
+    "body_too_large",
+    "connect_failed",
+    "connect_timeout",
+    "upstream_reset",
+    "body_broke",
+    "timeout",
+    "stopping",
+    TOO_MANY_CONNECTIONS,
+];
+
+/// The cap on connections was reached.
+pub(crate) const TOO_MANY_CONNECTIONS: &str = "too_many_connections";
+
+#[derive(Serialize)]
+struct Shape<'a> {
+    error: Body<'a>,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    message: &'a str,
+    r#type: &'static str,
+    param: Option<&'a str>,
+    code: &'static str,
+}
+
+impl Refusal {
+    pub(crate) fn method(method: &http::Method) -> Self {
+        Self {
+            status: StatusCode::METHOD_NOT_ALLOWED,
+            code: "method_not_allowed",
+            message: format!("{method} is not passed on by this proxy"),
+        }
+    }
+
+    pub(crate) fn body_too_large(limit: u64) -> Self {
+        Self {
+            status: StatusCode::PAYLOAD_TOO_LARGE,
+            code: "body_too_large",
+            message: format!("the request's body is larger than {limit} bytes (limits.body_bytes)"),
+        }
+    }
+
+    /// The engine failed before it answered.
+    pub(crate) fn failed(failure: &Failure) -> Self {
+        let (status, code) = match failure {
+            Failure::Connect { .. } => (StatusCode::BAD_GATEWAY, "connect_failed"),
+            Failure::ConnectTimeout { .. } => (StatusCode::BAD_GATEWAY, "connect_timeout"),
+            Failure::Reset(_) | Failure::Truncated(_) => {
+                (StatusCode::BAD_GATEWAY, "upstream_reset")
+            }
+            Failure::UploadBroke => (StatusCode::BAD_REQUEST, "body_broke"),
+            Failure::UploadTooLarge { limit } => return Self::body_too_large(*limit),
+            Failure::TimeoutTtft(_) | Failure::TimeoutIdle(_) => {
+                (StatusCode::GATEWAY_TIMEOUT, "timeout")
+            }
+            Failure::Abandoned => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        };
+        Self {
+            status,
+            code,
+            message: with_causes(failure),
+        }
+    }
+
+    fn body(&self) -> Bytes {
+        let kind = if self.status.is_client_error() {
+            "invalid_request_error"
+        } else {
+            "upstream_error"
+        };
+        let shape = Shape {
+            error: Body {
+                message: &self.message,
+                r#type: kind,
+                param: None,
+                code: self.code,
+            },
+        };
+        // The shape holds texts only, so that it can't fail; an empty body would still carry the status.
+        Bytes::from(serde_json::to_vec(&shape).unwrap_or_default())
+    }
+
+    /// The whole answer as bytes, for a connection that no HTTP server was given.
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        let body = self.body();
+        let (status, length) = (self.status, body.len());
+        let mut raw = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+             retry-after: 1\r\nconnection: close\r\n\r\n"
+        )
+        .into_bytes();
+        raw.extend_from_slice(&body);
+        raw
+    }
+
+    pub(crate) fn respond(&self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.status == StatusCode::PAYLOAD_TOO_LARGE {
+            // The rest of the body is not read, so nothing that follows on this connection is a request.
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,164 @@
+//! From a client's request to the answer that it gets: the engine's, or a refusal of ours.
+
+use crate::accepted::ClientSide;
+use crate::driven;
+use crate::hop;
+use crate::ledger::Ledger;
+use crate::refusal::Refusal;
+use bytes::Bytes;
+use http::{Method, Request, Response, header};
+use http_body_util::{BodyExt, Either, Full};
+use hyper::body::Incoming;
+use measure::{End, Exchange, Identity, InFlight, Role};
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use upstream::{Client, Live, Observed, RelayBody, RequestBody, Upstream};
+use wire::Endpoint;
+
+/// The body of an answer: the engine's, or ours.
+pub(crate) type AnswerBody = Either<RelayBody, Full<Bytes>>;
+
+/// What all connections share to serve requests.
+pub(crate) struct Relay {
+    pub(crate) upstream: Upstream,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) in_flight: Arc<InFlight>,
+    pub(crate) body_limit: u64,
+    next_id: AtomicU64,
+}
+
+impl Relay {
+    pub(crate) fn new(
+        upstream: Upstream,
+        ledger: Arc<Ledger>,
+        in_flight: Arc<InFlight>,
+        body_limit: u64,
+    ) -> Self {
+        Self {
+            upstream,
+            ledger,
+            in_flight,
+            body_limit,
+            next_id: AtomicU64::new(1),
+        }
+    }
+
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        client: Arc<ClientSide>,
+    ) -> Response<AnswerBody> {
+        let exchange = self.begin(&request, &client);
+        match self.relay(request, exchange, client).await {
+            Ok(response) => response.map(Either::Left),
+            Err(refusal) => {
+                self.ledger.refused(refusal.code);
+                tracing::debug!(code = refusal.code, message = refusal.message, "refused");
+                refusal.respond().map(Either::Right)
+            }
+        }
+    }
+
+    /// The exchange that a request begins, if its route generates.
+    fn begin(&self, request: &Request<Incoming>, client: &ClientSide) -> Option<Exchange> {
+        let endpoint = Endpoint::of(request.method().as_str(), request.uri().path())?;
+        let id = self.next_id.fetch_add(1, Relaxed);
+        let identity = Identity {
+            id,
+            role: Role::Production,
+            endpoint,
+        };
+        Some(Exchange::begin(
+            identity,
+            client.last_read(),
+            Arc::clone(&self.in_flight),
+        ))
+    }
+
+    async fn relay(
+        &self,
+        request: Request<Incoming>,
+        exchange: Option<Exchange>,
+        client: Arc<ClientSide>,
+    ) -> Result<Response<RelayBody>, Refusal> {
+        if let Err(refusal) = self.admit(&request) {
+            if let Some(exchange) = exchange {
+                self.ledger
+                    .end_refused(exchange, client.last_read(), End::RejectedLimit);
+            }
+            return Err(refusal);
+        }
+        let asked = request.method().clone();
+        let (mut head, body) = request.into_parts();
+        hop::to_engine(&mut head, self.upstream.authority());
+        let body = RequestBody::new(body.map_err(Into::into));
+        let observed = exchange.map(|exchange| self.observe(exchange));
+        let client: Arc<dyn Client> = client;
+        let (engine, answer) =
+            self.upstream
+                .begin(Request::from_parts(head, body), observed, client);
+        if driven::adopt(engine).is_err() {
+            // Only a service that runs outside `Driven` could get here; the engine's side is dropped and its record says so.
+            tracing::error!("a request was served outside the task that drives its exchange");
+        }
+        let (mut head, body) = answer
+            .await
+            .map_err(|failure| Refusal::failed(&failure))?
+            .into_parts();
+        hop::to_client(&mut head, &asked);
+        Ok(Response::from_parts(head, body))
+    }
+
+    /// What can be refused by the head alone.
+    fn admit(&self, request: &Request<Incoming>) -> Result<(), Refusal> {
+        if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
+            return Err(Refusal::method(request.method()));
+        }
+        let length = request.headers().get(header::CONTENT_LENGTH);
+        let length: Option<u64> = length.and_then(|value| value.to_str().ok()?.parse().ok());
+        match length {
+            Some(length) if length > self.body_limit => {
+                Err(Refusal::body_too_large(self.body_limit))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn observe(&self, exchange: Exchange) -> Observed {
+        let identity = exchange.identity();
+        let live = Live::new(
+            identity.id,
+            identity.endpoint,
+            exchange.arrival(),
+            exchange.at_arrival(),
+        );
+        let live = Arc::new(live);
+        self.ledger.opened(&live);
+        Observed {
+            exchange,
+            recorder: self.ledger.clone(),
+            live,
+        }
+    }
+}
+
+/// The relay, for the requests of one client's connection.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) relay: Arc<Relay>,
+    pub(crate) client: Arc<ClientSide>,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Service {
+    type Response = Response<AnswerBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let Self { relay, client } = self.clone();
+        Box::pin(async move { Ok(relay.answer(request, client).await) })
+    }
+}

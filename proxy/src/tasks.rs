@@ -1,0 +1,58 @@
+//! The one place where tasks are started: counted, and ended together.
+
+use std::future::Future;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// The tasks of one running proxy.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tasks {
+    tracker: TaskTracker,
+    closing: CancellationToken,
+    hard_stop: CancellationToken,
+}
+
+impl Tasks {
+    /// Starts a task that carries exchanges. It must end by itself after [`Self::closing`], and at [`Self::hard_stop`].
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tracker.spawn(task);
+    }
+
+    /// Starts a task that serves the process rather than an exchange: it ends with the process, nobody waits for it.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that the ban points to"
+    )]
+    pub(crate) fn spawn_service(&self, task: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(self.hard_stop.clone().run_until_cancelled_owned(task));
+    }
+
+    /// Cancelled when connections are to finish what they carry and take nothing new.
+    pub(crate) fn closing(&self) -> &CancellationToken {
+        &self.closing
+    }
+
+    /// Cancelled when what is still open is cut.
+    pub(crate) fn hard_stop(&self) -> &CancellationToken {
+        &self.hard_stop
+    }
+
+    /// Tasks that carry exchanges now.
+    pub(crate) fn open(&self) -> usize {
+        self.tracker.len()
+    }
+
+    /// Asks connections to finish, waits until all have or `limit` is over, then cuts the rest. Returns how many were cut.
+    pub(crate) async fn close(&self, limit: Duration) -> usize {
+        self.closing.cancel();
+        self.tracker.close();
+        let finished = tokio::time::timeout(limit, self.tracker.wait())
+            .await
+            .is_ok();
+        let cut = if finished { 0 } else { self.tracker.len() };
+        self.hard_stop.cancel();
+        self.tracker.wait().await;
+        cut
+    }
+}

@@ -1,0 +1,229 @@
+//! What watches an exchange go by: a copy of the bytes goes in, exactly one record comes out.
+//!
+//! Nothing here can hurt the traffic: a panic while decoding is caught, the exchange goes on unobserved, and says so. The
+//! record is made at the end, whatever the end is; also on drop.
+
+use crate::upload::UploadState;
+use crate::{Client, Clock, Live, SocketStamps, stamped};
+use measure::{End, Exchange, Flag, Nanos, Recorder};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use wire::{AnswerContext, Decoder, Event, Tokens, TransportEnd};
+
+/// Running token counts are handed on at most this often for each exchange.
+const PROGRESS_EVERY: Nanos = Nanos::from_millis(100);
+
+/// An exchange to be observed, as its owner hands it in.
+pub struct Observed {
+    /// The state machine, begun at the arrival.
+    pub exchange: Exchange,
+    /// Who gets the record.
+    pub recorder: Arc<dyn Recorder>,
+    /// What others see of it meanwhile.
+    pub live: Arc<Live>,
+}
+
+pub(crate) struct Observer {
+    exchange: Option<Exchange>,
+    decoder: Option<Decoder>,
+    events: Vec<Event>,
+    /// Stamp of the read after which the pending event was whole.
+    whole_at: Option<Nanos>,
+    progress_at: Nanos,
+    recorder: Arc<dyn Recorder>,
+    live: Arc<Live>,
+    sockets: Option<Arc<SocketStamps>>,
+    upload: UploadState,
+    clock: Clock,
+    client: Arc<dyn Client>,
+}
+
+impl Observer {
+    pub(crate) fn new(
+        observed: Observed,
+        upload: UploadState,
+        clock: Clock,
+        client: Arc<dyn Client>,
+    ) -> Self {
+        Self {
+            progress_at: observed.exchange.arrival(),
+            exchange: Some(observed.exchange),
+            decoder: None,
+            events: Vec::new(),
+            whole_at: None,
+            recorder: observed.recorder,
+            live: observed.live,
+            sockets: None,
+            upload,
+            clock,
+            client,
+        }
+    }
+
+    /// The connection it runs on, whose writes date the request.
+    pub(crate) fn on_connection(&mut self, sockets: Arc<SocketStamps>) {
+        self.sockets = Some(sockets);
+    }
+
+    /// The response head came.
+    pub(crate) fn on_head(&mut self, at: Nanos, head: &http::response::Parts) {
+        self.on_request_sent();
+        self.guarded(|this| {
+            let Some(exchange) = &mut this.exchange else {
+                return;
+            };
+            exchange.on_response_head(at, head.status.as_u16());
+            let facts = exchange.request();
+            let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
+            this.decoder = Some(Decoder::new(AnswerContext {
+                endpoint: this.live.endpoint,
+                status: head.status.as_u16(),
+                content_type: text(http::header::CONTENT_TYPE),
+                content_encoding: text(http::header::CONTENT_ENCODING),
+                stream_requested: facts.stream,
+                n: facts.n,
+                prompts: facts.prompts,
+                echo: facts.echo,
+            }));
+        });
+    }
+
+    /// A frame of the body, in the read stamped `at`.
+    pub(crate) fn on_frame(&mut self, at: Nanos, bytes: &[u8]) {
+        self.live.on_read(at, bytes.len() as u64);
+        self.guarded(|this| {
+            this.events.clear();
+            if let Some(decoder) = &mut this.decoder {
+                decoder.push(bytes, &mut this.events);
+            }
+            this.on_events(at, bytes.len() as u64);
+            let pending = this.decoder.as_ref().is_some_and(Decoder::pending_whole);
+            this.whole_at = pending.then(|| {
+                this.whole_at
+                    .filter(|_| this.events.is_empty())
+                    .unwrap_or(at)
+            });
+            this.hand_on_progress(at);
+        });
+    }
+
+    fn on_events(&mut self, at: Nanos, bytes: u64) {
+        let Some(exchange) = &mut self.exchange else {
+            return;
+        };
+        let early = self.events.iter().take_while(|event| event.early).count();
+        let (before, now) = self.events.split_at(early);
+        if !before.is_empty() {
+            exchange.on_read(self.whole_at.unwrap_or(at), 0, before);
+        }
+        exchange.on_read(at, bytes, now);
+        let tokens = self
+            .events
+            .iter()
+            .map(|event| tokens_at_least(event.tokens))
+            .sum();
+        self.live.on_tokens(exchange.first_token(), tokens);
+    }
+
+    fn hand_on_progress(&mut self, at: Nanos) {
+        let Some(exchange) = &mut self.exchange else {
+            return;
+        };
+        if at.since(self.progress_at) >= PROGRESS_EVERY {
+            self.progress_at = at;
+            if let Some(progress) = exchange.poll_progress() {
+                self.recorder.progress(&progress);
+            }
+        }
+    }
+
+    /// The queue to the client was full: later stamps are the client's pace.
+    pub(crate) fn on_client_limited(&mut self) {
+        self.guarded(|this| {
+            if let Some(exchange) = &mut this.exchange {
+                exchange.flag(Flag::ClientLimited);
+            }
+        });
+    }
+
+    /// Whether a token has been read.
+    pub(crate) fn has_token(&self) -> bool {
+        self.live.first_token().is_some()
+    }
+
+    /// The end of the exchange, from the engine's side.
+    pub(crate) fn on_end(&mut self, at: Nanos, end: End) {
+        self.on_request_sent();
+        self.guarded(|this| this.finish(at, end));
+    }
+
+    /// The exchange ended by something that no read brought.
+    pub(crate) fn on_end_now(&mut self, end: End) {
+        self.on_end(stamped::stamp_now(&self.clock), end);
+    }
+
+    fn on_request_sent(&mut self) {
+        let Some(exchange) = &mut self.exchange else {
+            return;
+        };
+        if let Some((facts, bytes)) = self.upload.take_facts() {
+            exchange.on_request(facts, bytes);
+        }
+        let Some(sockets) = &self.sockets else { return };
+        if let Some(at) = sockets.first_write() {
+            exchange.on_head_sent(at);
+        }
+        if let (Some(at), true) = (sockets.last_write(), self.upload.is_whole()) {
+            exchange.on_body_sent(at);
+        }
+    }
+
+    fn finish(&mut self, at: Nanos, end: End) {
+        let Some(mut exchange) = self.exchange.take() else {
+            return;
+        };
+        self.events.clear();
+        let transport = if end == End::Clean {
+            TransportEnd::Clean
+        } else {
+            TransportEnd::Cut
+        };
+        let answer = self
+            .decoder
+            .take()
+            .map(|mut decoder| decoder.finish(transport, &mut self.events));
+        if !self.events.is_empty() {
+            exchange.on_read(self.whole_at.unwrap_or(at), 0, &self.events);
+        }
+        exchange.on_end(at, end);
+        self.recorder.record(exchange.finish(answer));
+    }
+
+    /// Runs `observe`; if it panics, observation of this exchange is over and the record says so.
+    fn guarded(&mut self, observe: impl FnOnce(&mut Self)) {
+        if catch_unwind(AssertUnwindSafe(|| observe(self))).is_err() {
+            self.decoder = None;
+            self.recorder.panicked();
+            if let Some(exchange) = &mut self.exchange {
+                exchange.flag(Flag::Unobserved);
+            }
+        }
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        if self.exchange.is_some() {
+            let end = self.client.parting();
+            self.on_end_now(end);
+        }
+    }
+}
+
+fn tokens_at_least(tokens: Tokens) -> u64 {
+    match tokens {
+        Tokens::None => 0,
+        Tokens::AtLeastOne => 1,
+        Tokens::Exactly(count) => u64::from(count),
+    }
+}

@@ -1,0 +1,219 @@
+//! One exchange with the engine, from request to end.
+//!
+//! It runs as a part of its owner's task. It stops for nothing but the engine, a full queue, and a client that has gone.
+
+use crate::observer::Observer;
+use crate::patience::Patience;
+use crate::pool::{Link, Pool};
+use crate::queue::QueueWriter;
+use crate::upload::{Upload, UploadEnd, UploadState};
+use crate::{Clock, Failure, stamped};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
+use measure::{End, Nanos};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+
+/// Frames handed over before the client's side gets its turn.
+const FRAMES_A_TURN: usize = 64;
+
+pub(crate) struct Pump {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) clock: Clock,
+    pub(crate) patience: Patience,
+    pub(crate) upload: UploadState,
+    pub(crate) body_limit: u64,
+    pub(crate) observer: Option<Observer>,
+    pub(crate) queue: QueueWriter,
+}
+
+/// What the next turn of an open answer brings.
+enum Next {
+    Frame(Bytes),
+    /// Trailers: nothing that an HTTP/1.1 client asked for.
+    Other,
+    End,
+    Failed(Failure),
+    TimedOut(Failure),
+    ReaderGone,
+}
+
+type Sent = Result<Response<Incoming>, TrySendError<Request<Upload>>>;
+
+impl Pump {
+    /// Sends `request`, pumps its answer, and gives the connection back.
+    pub(crate) async fn run(mut self, request: Request<Upload>) {
+        match self.begin(request).await {
+            Ok((link, body)) => self.pump(link, body).await,
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    async fn begin(&mut self, mut request: Request<Upload>) -> Result<(Link, Incoming), Failure> {
+        let mut link = self.pool.checkout(stamped::stamp_now(&self.clock)).await?;
+        loop {
+            link.stamps.begin();
+            if let Some(observer) = &mut self.observer {
+                observer.on_connection(Arc::clone(&link.stamps));
+            }
+            match self.send(&mut link, request).await? {
+                Ok(response) => {
+                    let (head, body) = response.into_parts();
+                    if let Some(observer) = &mut self.observer {
+                        observer.on_head(link.stamps.last_read(), &head);
+                    }
+                    self.queue.head(Ok(head));
+                    return Ok((link, body));
+                }
+                Err(mut error) => match error.take_message() {
+                    // The connection was found closed before a byte of the request was written: nothing was sent once.
+                    Some(unsent) if link.reused => {
+                        request = unsent;
+                        link = self.pool.connect().await?;
+                    }
+                    _ => return Err(self.request_failure(error.into_error())),
+                },
+            }
+        }
+    }
+
+    async fn send(&mut self, link: &mut Link, request: Request<Upload>) -> Result<Sent, Failure> {
+        let mut answer = pin!(link.sender.try_send_request(request));
+        let Self {
+            queue, patience, ..
+        } = self;
+        link.with(|_, cx| {
+            if let Poll::Ready(sent) = answer.as_mut().poll(cx) {
+                return Poll::Ready(Ok(sent));
+            }
+            if queue.poll_gone(cx).is_ready() {
+                return Poll::Ready(Err(Failure::Abandoned));
+            }
+            patience.poll_first(cx).map(Err)
+        })
+        .await
+    }
+
+    fn request_failure(&self, error: hyper::Error) -> Failure {
+        match self.upload.end() {
+            UploadEnd::TooLarge => Failure::UploadTooLarge {
+                limit: self.body_limit,
+            },
+            UploadEnd::ClientBroke => Failure::UploadBroke,
+            UploadEnd::Open | UploadEnd::Whole => Failure::Reset(Arc::new(error)),
+        }
+    }
+
+    async fn pump(mut self, mut link: Link, mut body: Incoming) {
+        let mut frames = 0;
+        while !body.is_end_stream() {
+            match self.next(&mut link, &mut body).await {
+                Next::Frame(bytes) => self.on_frame(&link, &bytes),
+                Next::Other => {}
+                Next::End => break,
+                Next::Failed(failure) => return self.fail_at(link.stamps.last_read(), failure),
+                Next::TimedOut(failure) => return self.time_out(failure),
+                Next::ReaderGone => return,
+            }
+            frames += 1;
+            if self.queue.is_full() {
+                self.wait_for_room(&mut link).await;
+            } else if frames % FRAMES_A_TURN == 0 {
+                let_the_client_turn().await;
+            }
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.on_end(link.stamps.last_read(), End::Clean);
+        }
+        self.queue.end();
+        self.pool.give_back(link).await;
+    }
+
+    async fn next(&mut self, link: &mut Link, body: &mut Incoming) -> Next {
+        let has_token = self.observer.as_ref().is_none_or(Observer::has_token);
+        let Self {
+            queue, patience, ..
+        } = self;
+        link.with(|_, cx| {
+            match Pin::new(&mut *body).poll_frame(cx) {
+                Poll::Ready(None) => return Poll::Ready(Next::End),
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Next::Failed(Failure::of_body(error)));
+                }
+                Poll::Ready(Some(Ok(frame))) => {
+                    return Poll::Ready(frame.into_data().map_or(Next::Other, Next::Frame));
+                }
+                Poll::Pending => {}
+            }
+            if queue.poll_gone(cx).is_ready() {
+                return Poll::Ready(Next::ReaderGone);
+            }
+            let limit = if has_token {
+                patience.poll_silence(cx)
+            } else {
+                patience.poll_first(cx)
+            };
+            limit.map(Next::TimedOut)
+        })
+        .await
+    }
+
+    fn on_frame(&mut self, link: &Link, bytes: &Bytes) {
+        let at = link.stamps.last_read();
+        self.queue.push(bytes.clone(), at);
+        if let Some(observer) = &mut self.observer {
+            observer.on_frame(at, bytes);
+        }
+        self.patience.on_read(self.clock.instant(at));
+    }
+
+    async fn wait_for_room(&mut self, link: &mut Link) {
+        if let Some(observer) = &mut self.observer {
+            observer.on_client_limited();
+        }
+        let queue = &self.queue;
+        link.with(|_, cx| queue.poll_room(cx)).await;
+    }
+
+    /// Nothing of an answer came.
+    fn fail(mut self, failure: Failure) {
+        if let Some(observer) = &mut self.observer {
+            observer.on_end_now(failure.end());
+        }
+        self.queue.head(Err(failure.clone()));
+        self.queue.broken(failure);
+    }
+
+    fn fail_at(mut self, at: Nanos, failure: Failure) {
+        if let Some(observer) = &mut self.observer {
+            observer.on_end(at, failure.end());
+        }
+        self.queue.broken(failure);
+    }
+
+    fn time_out(mut self, failure: Failure) {
+        if let Some(observer) = &mut self.observer {
+            observer.on_end_now(failure.end());
+        }
+        self.queue.broken(failure);
+    }
+}
+
+/// Gives the worker's turn away once, being ready again at once.
+async fn let_the_client_turn() {
+    let mut turned = false;
+    poll_fn(|cx| {
+        if turned {
+            return Poll::Ready(());
+        }
+        turned = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
