@@ -2,6 +2,8 @@
 
 use loadproof_sim::{Ended, Finish, Kind, Profile, Record, Speculation};
 
+use wire::{AnswerContext, Decoder, Endpoint, Tokens, TransportEnd};
+
 use crate::client::{Body, Heard};
 use crate::rig::{Request, Rig};
 
@@ -322,4 +324,50 @@ async fn the_log_has_room_for_so_many_and_counts_the_rest() {
         (ids, rig.server.truth().dropped()),
         (vec!["a".to_owned(), "b".to_owned()], 1)
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decoder_counts_what_was_emitted() {
+    let speculation = Some(Speculation {
+        depth: 2,
+        acceptance_ppm: 600_000,
+    });
+    let profile = Profile {
+        speculation,
+        ..Profile::fast()
+    };
+    let mut rig = Rig::new(profile);
+    let members = format!(r#","max_tokens":30{RUNNING}"#);
+    for (request, endpoint) in [
+        (Request::completion(&members), Endpoint::Completions),
+        (Request::chat(&members), Endpoint::ChatCompletions),
+    ] {
+        let (heard, record) = rig.ask_and_tell(&request).await;
+        let mut decoder = Decoder::new(AnswerContext {
+            endpoint,
+            status: 200,
+            content_type: Some("text/event-stream"),
+            content_encoding: None,
+            stream_requested: Some(true),
+            n: None,
+            prompts: None,
+            echo: None,
+        });
+        let mut events = Vec::new();
+        decoder.push(&heard.body().bytes, &mut events);
+        let answer = decoder.finish(TransportEnd::Clean, &mut events);
+        let emitted = |tokens| match tokens {
+            0 => Tokens::None,
+            tokens => Tokens::Exactly(tokens),
+        };
+        let truth: Vec<Tokens> = record
+            .emissions
+            .iter()
+            .map(|emission| emitted(emission.tokens))
+            .collect();
+        let decoded: Vec<Tokens> = events.iter().map(|event| event.tokens).collect();
+        assert_eq!(decoded, truth);
+        assert_eq!(answer.output_tokens, Some(record.output_tokens()));
+        assert_eq!(answer.input_tokens, record.prompt_tokens);
+    }
 }
