@@ -26,6 +26,7 @@ pub struct Exchange {
     identity: Identity,
     request: RequestFacts,
     request_bytes: u64,
+    answer_model: Option<String>,
     /// `end` is set when it ended.
     stamps: Stamps,
     /// The latest of all stamps but the end.
@@ -68,6 +69,7 @@ impl Exchange {
             identity,
             request: RequestFacts::default(),
             request_bytes: 0,
+            answer_model: None,
             stamps: Stamps {
                 arrival,
                 ..Stamps::default()
@@ -118,6 +120,11 @@ impl Exchange {
             self.stamps.response_head = Some(now);
             self.last_read = self.last_read.max(Some(now));
         }
+    }
+
+    /// Input: the answer says which model gave it. The first call wins.
+    pub fn on_answer_model(&mut self, name: &str) {
+        self.answer_model.get_or_insert_with(|| name.to_owned());
     }
 
     /// Input: one read of the response's body, or a part of it: `bytes` of it, and the events that they completed.
@@ -210,6 +217,7 @@ impl Exchange {
         Some(Progress {
             identity: &self.identity,
             request: &self.request,
+            answer_model: self.answer_model.as_deref(),
             exact,
             at_least,
         })
@@ -232,6 +240,11 @@ impl Exchange {
     /// Getter: what was asked, as far as it is known by now.
     pub fn request(&self) -> &RequestFacts {
         &self.request
+    }
+
+    /// Getter: the model that the answer names, once it was told.
+    pub fn answer_model(&self) -> Option<&str> {
+        self.answer_model.as_deref()
     }
 
     /// Getter: bytes of the request's body, as last told.

@@ -1,6 +1,6 @@
 //! What receives the finished records, and the tokens of those not yet finished.
 
-use crate::{Identity, Record};
+use crate::{Identity, Nanos, Record};
 use wire::RequestFacts;
 
 /// Tokens read since the last time somebody asked, so that token counters move while a stream runs.
@@ -13,6 +13,8 @@ pub struct Progress<'a> {
     pub identity: &'a Identity,
     /// What it asked for.
     pub request: &'a RequestFacts,
+    /// The model that answers, as the engine spells it; `None` while it has not said.
+    pub answer_model: Option<&'a str>,
     /// Tokens of events that said how many they carried.
     pub exact: u64,
     /// One for each event that proved tokens without saying how many.
@@ -34,6 +36,9 @@ pub trait Recorder: Send + Sync {
 
     /// An exchange is over. Called once for each.
     fn record(&self, record: Record);
+
+    /// A connection to the engine was made for an exchange, and took so long.
+    fn connected(&self, took: Nanos);
 
     /// Observing an exchange panicked, and was stopped for that exchange.
     fn panicked(&self);

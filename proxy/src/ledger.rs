@@ -97,11 +97,18 @@ impl Recorder for Ledger {
                 .fetch_max(live.last_read().unwrap_or(Nanos::ZERO).0, Relaxed);
         }
         self.exporter.observe(&record);
+        for &(kind, count) in &record.anomalies {
+            self.exporter.count_anomaly(kind.as_str(), count);
+        }
         if let Some(feed) = &self.feed
             && feed.try_send(record).is_err()
         {
             self.feed_dropped.fetch_add(1, Relaxed);
         }
+    }
+
+    fn connected(&self, took: Nanos) {
+        self.exporter.observe_upstream_connect(took);
     }
 
     fn panicked(&self) {

@@ -12,6 +12,7 @@ use measure::{Defined, Nanos, Outcome};
 use std::time::Duration;
 use support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use upstream::Clock;
 
 fn ms(ms: u64) -> Nanos {
     Nanos::from_millis(ms)
@@ -223,10 +224,10 @@ async fn a_client_that_leaves_in_prefill_frees_the_engine_at_once() {
     let mut client = house.client();
     write(&mut client, &chat_request()).await;
     pause(500).await;
-    let before = tokio::time::Instant::now();
+    let clock = Clock::start();
     drop(client);
     assert_eq!(heard.recv().await.as_deref(), Some(""));
-    assert_eq!(before.elapsed(), Duration::ZERO, "told without any wait");
+    assert_eq!(clock.now(), Clock::start().now(), "told without any wait");
     let record = house.record().await;
     assert_eq!(record.outcome, Outcome::ClientAbortPrefill);
     assert_eq!(record.ttft(), Defined::Censored(ms(500)));
@@ -251,10 +252,10 @@ async fn a_client_that_leaves_mid_stream_frees_the_engine_at_once() {
     write(&mut client, &chat_request()).await;
     read_head(&mut client).await.unwrap();
     pause(50).await;
-    let before = tokio::time::Instant::now();
+    let clock = Clock::start();
     drop(client);
     heard.recv().await.unwrap();
-    assert_eq!(before.elapsed(), Duration::ZERO);
+    assert_eq!(clock.now(), Clock::start().now());
     assert_eq!(house.record().await.outcome, Outcome::ClientAbortDecode);
     house.is_quiet().await;
 }

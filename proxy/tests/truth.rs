@@ -283,10 +283,9 @@ fn bursts(case: &Case, truth: &sim::Record) -> Vec<(u64, u64)> {
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, ours: T, truth: T) -> Result<(), String> {
-    if ours == truth {
-        Ok(())
-    } else {
-        Err(format!("{what}: we say {ours:?}, the engine {truth:?}"))
+    match (ours, truth) {
+        (ours, truth) if ours == truth => Ok(()),
+        (ours, truth) => Err(format!("{what}: we say {ours:?}, the engine {truth:?}")),
     }
 }
 

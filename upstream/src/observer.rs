@@ -60,9 +60,12 @@ impl Observer {
         }
     }
 
-    /// The connection it runs on, whose writes date the request.
-    pub(crate) fn on_connection(&mut self, sockets: Arc<SocketStamps>) {
+    /// The connection it runs on, whose writes date the request; `took` is how long a new one took to make.
+    pub(crate) fn on_connection(&mut self, sockets: Arc<SocketStamps>, took: Option<Nanos>) {
         self.sockets = Some(sockets);
+        if let Some(took) = took {
+            self.recorder.connected(took);
+        }
     }
 
     /// The response head came.
@@ -117,6 +120,11 @@ impl Observer {
             exchange.on_read(self.whole_at.unwrap_or(at), 0, before);
         }
         exchange.on_read(at, bytes, now);
+        if exchange.answer_model().is_none()
+            && let Some(name) = self.decoder.as_ref().and_then(Decoder::model)
+        {
+            exchange.on_answer_model(name);
+        }
         let tokens = self
             .events
             .iter()
@@ -144,6 +152,13 @@ impl Observer {
                 exchange.flag(Flag::ClientLimited);
             }
         });
+    }
+
+    /// The client left before it had all that was read.
+    pub(crate) fn on_undelivered(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.flag(Flag::Undelivered);
+        }
     }
 
     /// Whether a token has been read.

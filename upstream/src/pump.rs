@@ -55,11 +55,13 @@ impl Pump {
     }
 
     async fn begin(&mut self, mut request: Request<Upload>) -> Result<(Link, Incoming), Failure> {
-        let mut link = self.pool.checkout(stamped::stamp_now(&self.clock)).await?;
+        let asked = stamped::stamp_now(&self.clock);
+        let mut link = self.pool.checkout(asked).await?;
         loop {
             link.stamps.begin();
             if let Some(observer) = &mut self.observer {
-                observer.on_connection(Arc::clone(&link.stamps));
+                let took = (!link.reused).then(|| link.stamps.opened().since(asked));
+                observer.on_connection(Arc::clone(&link.stamps), took);
             }
             match self.send(&mut link, request).await? {
                 Ok(response) => {
@@ -181,7 +183,7 @@ impl Pump {
     }
 
     /// Nothing of an answer came.
-    fn fail(mut self, failure: Failure) {
+    fn fail(&mut self, failure: Failure) {
         if let Some(observer) = &mut self.observer {
             observer.on_end_now(failure.end());
         }
@@ -189,18 +191,28 @@ impl Pump {
         self.queue.broken(failure);
     }
 
-    fn fail_at(mut self, at: Nanos, failure: Failure) {
+    fn fail_at(&mut self, at: Nanos, failure: Failure) {
         if let Some(observer) = &mut self.observer {
             observer.on_end(at, failure.end());
         }
         self.queue.broken(failure);
     }
 
-    fn time_out(mut self, failure: Failure) {
+    fn time_out(&mut self, failure: Failure) {
         if let Some(observer) = &mut self.observer {
             observer.on_end_now(failure.end());
         }
         self.queue.broken(failure);
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        if let Some(observer) = &mut self.observer
+            && self.queue.has_pieces()
+        {
+            observer.on_undelivered();
+        }
     }
 }
 

@@ -79,6 +79,8 @@ struct Inner {
     oldest: Option<Nanos>,
     ended: Option<Ended>,
     reader_gone: bool,
+    /// The reader left while pieces waited.
+    lost: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
@@ -171,6 +173,7 @@ pub(crate) fn queue(
         oldest: None,
         ended: None,
         reader_gone: false,
+        lost: false,
         reader: None,
         writer: None,
     };
@@ -216,6 +219,12 @@ impl QueueWriter {
         inner.wake_reader();
     }
 
+    /// Whether something still waits for the client, or was waiting when it left.
+    pub(crate) fn has_pieces(&self) -> bool {
+        let inner = self.0.inner.lock();
+        inner.lost || !inner.pieces.is_empty()
+    }
+
     /// Whether the pump must stop reading.
     pub(crate) fn is_full(&self) -> bool {
         self.0.inner.lock().full
@@ -248,14 +257,14 @@ impl QueueWriter {
     }
 
     /// The engine's body ended whole.
-    pub(crate) fn end(self) {
+    pub(crate) fn end(&self) {
         let mut inner = self.0.inner.lock();
         inner.ended = Some(Ended::Whole);
         inner.wake_reader();
     }
 
     /// The engine's body broke.
-    pub(crate) fn broken(self, failure: Failure) {
+    pub(crate) fn broken(&self, failure: Failure) {
         let mut inner = self.0.inner.lock();
         inner.ended = Some(Ended::Broken(failure));
         inner.wake_reader();
@@ -350,6 +359,7 @@ impl Drop for QueueReader {
     fn drop(&mut self) {
         let mut inner = self.shared.inner.lock();
         inner.reader_gone = true;
+        inner.lost = !inner.pieces.is_empty();
         inner.pieces.clear();
         inner.wake_writer();
     }

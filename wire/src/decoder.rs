@@ -109,6 +109,11 @@ impl Decoder {
         }
     }
 
+    /// The model that the answer has named so far.
+    pub fn model(&self) -> Option<&str> {
+        self.tally.model.as_deref()
+    }
+
     /// Whether an event is pending whose data is whole JSON or `[DONE]`, so that only line ends are missing.
     ///
     /// It dates tokens: ask after each push and keep the stamp of the push after which it became true. An event that is

@@ -142,7 +142,10 @@ impl Exchange {
             request_bytes: self.request_bytes,
             gaps: self.bursts.into_gaps(),
             flags: self.flags,
-            answer_model: answer.as_mut().and_then(|answer| answer.model.take()),
+            answer_model: answer
+                .as_mut()
+                .and_then(|answer| answer.model.take())
+                .or(self.answer_model),
             anomalies: answer.map_or_else(Vec::new, |answer| answer.anomalies),
             identity: self.identity,
             request: self.request,
