@@ -7,19 +7,22 @@ use loadproof_sim::{Ended, Kind, Profile, Record};
 use tokio::io::AsyncWriteExt;
 
 use crate::client::{Heard, listen, talk};
-use crate::rig::{Request, Rig};
+use crate::stage::{Request, Stage};
 
 const STREAM: &str = r#","stream":true,"max_tokens":6,"stream_options":{"include_usage":true}"#;
 
 async fn hear(fault: &str) -> (Heard, Record) {
-    let mut rig = Rig::new(Profile::fast());
-    rig.ask_and_tell(&Request::completion(STREAM).fault(fault))
+    let mut stage = Stage::new(Profile::fast());
+    stage
+        .ask_and_tell(&Request::completion(STREAM).fault(fault))
         .await
 }
 
 async fn hear_chat(fault: &str) -> (Heard, Record) {
-    let mut rig = Rig::new(Profile::fast());
-    rig.ask_and_tell(&Request::chat(STREAM).fault(fault)).await
+    let mut stage = Stage::new(Profile::fast());
+    stage
+        .ask_and_tell(&Request::chat(STREAM).fault(fault))
+        .await
 }
 
 /// Data events, without the blank line.
@@ -51,16 +54,16 @@ async fn statuses_and_retry_after() {
 
 #[tokio::test(start_paused = true)]
 async fn early_413_comes_while_the_body_is_still_on_its_way() {
-    let mut rig = Rig::new(Profile::fast());
-    let mut connection = rig.connect();
+    let mut stage = Stage::new(Profile::fast());
+    let mut connection = stage.connect();
     let head = "POST /v1/completions HTTP/1.1\r\nhost: sim\r\nx-sim-fault: early-413\r\ncontent-length: 1000000\r\n\r\n{";
-    let heard = talk(&mut connection, &rig.clock, head.as_bytes()).await;
+    let heard = talk(&mut connection, &stage.clock, head.as_bytes()).await;
     assert_eq!(
         (heard.status(), heard.field("connection").as_deref()),
         (413, Some("close"))
     );
-    rig.settle().await;
-    let record = rig.server.truth().drain().remove(0);
+    stage.settle().await;
+    let record = stage.server.truth().drain().remove(0);
     assert_eq!(
         (record.request_read_ns, record.status, record.ended),
         (None, Some(413), Ended::Completed)
@@ -85,8 +88,8 @@ async fn an_engine_may_die_or_hang_before_its_head() {
         );
     }
 
-    let mut rig = Rig::new(Profile::fast());
-    let mut connection = rig.connect();
+    let mut stage = Stage::new(Profile::fast());
+    let mut connection = stage.connect();
     let request = Request::completion(STREAM).fault("hang-before-head").text();
     connection
         .write_all(request.as_bytes())
@@ -94,20 +97,20 @@ async fn an_engine_may_die_or_hang_before_its_head() {
         .expect("the server reads");
     let silence = tokio::time::timeout(
         Duration::from_secs(600),
-        listen(&mut connection, &rig.clock, |_| false),
+        listen(&mut connection, &stage.clock, |_| false),
     )
     .await;
     assert!(silence.is_err(), "nothing comes and nothing closes");
-    let left_ns = rig.clock.stamp();
+    let left_ns = stage.clock.stamp();
     drop(connection);
-    rig.settle().await;
-    let record = rig.server.truth().drain().remove(0);
+    stage.settle().await;
+    let record = stage.server.truth().drain().remove(0);
     assert_eq!(
         (record.ended, record.ended_ns),
         (Ended::ClientGone, left_ns)
     );
     assert_eq!(
-        (rig.server.live().client_gone, rig.server.live().open),
+        (stage.server.live().client_gone, stage.server.live().open),
         (1, 0)
     );
 }
@@ -158,8 +161,8 @@ async fn an_engine_may_die_within_an_event() {
 
 #[tokio::test(start_paused = true)]
 async fn an_engine_may_hang_midway_until_its_client_leaves() {
-    let mut rig = Rig::new(Profile::fast());
-    let mut connection = rig.connect();
+    let mut stage = Stage::new(Profile::fast());
+    let mut connection = stage.connect();
     let request = Request::completion(STREAM).fault("hang=3").text();
     connection
         .write_all(request.as_bytes())
@@ -167,13 +170,13 @@ async fn an_engine_may_hang_midway_until_its_client_leaves() {
         .expect("the server reads");
     let silence = tokio::time::timeout(
         Duration::from_secs(60),
-        listen(&mut connection, &rig.clock, |_| false),
+        listen(&mut connection, &stage.clock, |_| false),
     )
     .await;
     assert!(silence.is_err());
     drop(connection);
-    rig.settle().await;
-    let record = rig.server.truth().drain().remove(0);
+    stage.settle().await;
+    let record = stage.server.truth().drain().remove(0);
     assert_eq!(
         (record.ended, record.output_tokens(), record.ended_ns),
         (Ended::ClientGone, 3, 60_000_000_000)
@@ -235,9 +238,10 @@ async fn error_events_in_the_middle_of_a_200() {
 
 #[tokio::test(start_paused = true)]
 async fn whole_answers_fail_before_their_head() {
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let mut ask = async |fault: &str| {
-        rig.ask_and_tell(&Request::completion(r#","max_tokens":6"#).fault(fault))
+        stage
+            .ask_and_tell(&Request::completion(r#","max_tokens":6"#).fault(fault))
             .await
     };
     let (heard, record) = ask("die=3").await;
@@ -306,8 +310,8 @@ async fn comments_between_tokens_and_in_silence() {
     assert_eq!(record.output_tokens(), 6);
 
     let slow = Profile::one_server(100_000_000);
-    let mut rig = Rig::new(slow);
-    let (heard, record) = rig
+    let mut stage = Stage::new(slow);
+    let (heard, record) = stage
         .ask_and_tell(&Request::completion(STREAM).fault("keep-alive=40"))
         .await;
     let times: Vec<(u64, String)> = heard
@@ -457,12 +461,12 @@ async fn a_body_may_be_ended_by_the_close_alone() {
         Some(heard.end_ns())
     );
 
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let old = Request {
         line: "POST /v1/completions HTTP/1.0",
         ..Request::completion(STREAM)
     };
-    let (heard, record) = rig.ask_and_tell(&old).await;
+    let (heard, record) = stage.ask_and_tell(&old).await;
     assert!(heard.head().starts_with("HTTP/1.0 200 OK"));
     assert_eq!(
         (heard.body().events().len(), record.output_tokens()),
@@ -472,8 +476,8 @@ async fn a_body_may_be_ended_by_the_close_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_may_refuse_to_be_used_again() {
-    let mut rig = Rig::new(Profile::fast());
-    let mut connection = rig.connect();
+    let mut stage = Stage::new(Profile::fast());
+    let mut connection = stage.connect();
     let request = Request::completion(STREAM)
         .fault("close-on-reuse")
         .kept_open();
@@ -481,20 +485,20 @@ async fn a_connection_may_refuse_to_be_used_again() {
         .write_all(request.as_bytes())
         .await
         .expect("the server reads");
-    let first = listen(&mut connection, &rig.clock, |heard| {
+    let first = listen(&mut connection, &stage.clock, |heard| {
         heard.ends_with(b"0\r\n\r\n")
     })
     .await;
     assert!(first.body().whole && first.field("connection").is_none());
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let second = talk(&mut connection, &rig.clock, request.as_bytes()).await;
+    let second = talk(&mut connection, &stage.clock, request.as_bytes()).await;
     assert!(second.is_empty(), "{}", second.text());
-    rig.settle().await;
-    assert_eq!(rig.server.truth().drain().len(), 1);
+    stage.settle().await;
+    assert_eq!(stage.server.truth().drain().len(), 1);
     assert_eq!(
         (
-            rig.server.live().refused_reuse,
-            rig.server.live().connections
+            stage.server.live().refused_reuse,
+            stage.server.live().connections
         ),
         (1, 1)
     );

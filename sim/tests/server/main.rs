@@ -8,8 +8,8 @@
 mod client;
 mod faults;
 mod plain;
-mod rig;
 mod script;
+mod stage;
 mod stop;
 mod streams;
 mod tcp;

@@ -2,18 +2,18 @@
 
 use loadproof_sim::{Ended, Kind, Profile};
 
-use crate::rig::{Request, Rig};
+use crate::stage::{Request, Stage};
 
 #[tokio::test(start_paused = true)]
 async fn routes_that_generate_nothing() {
-    let mut rig = Rig::new(Profile::fast());
-    let health = rig.ask(&Request::get("GET /health HTTP/1.1")).await;
+    let mut stage = Stage::new(Profile::fast());
+    let health = stage.ask(&Request::get("GET /health HTTP/1.1")).await;
     assert_eq!(
         (health.status(), health.field("content-length").as_deref()),
         (200, Some("0"))
     );
 
-    let models = rig.ask(&Request::get("GET /v1/models HTTP/1.1")).await;
+    let models = stage.ask(&Request::get("GET /v1/models HTTP/1.1")).await;
     let models: serde_json::Value = serde_json::from_slice(&models.body().bytes).expect("JSON");
     assert_eq!(
         (
@@ -23,23 +23,23 @@ async fn routes_that_generate_nothing() {
         (&"sim-8b".into(), &4_096.into())
     );
 
-    let version = rig.ask(&Request::get("GET /version HTTP/1.1")).await;
+    let version = stage.ask(&Request::get("GET /version HTTP/1.1")).await;
     assert!(version.body().text().starts_with(r#"{"version":"#));
 
-    let unknown = rig.ask(&Request::get("GET /v1/nothing HTTP/1.1")).await;
+    let unknown = stage.ask(&Request::get("GET /v1/nothing HTTP/1.1")).await;
     assert_eq!(
         (unknown.status(), unknown.body().text()),
         (404, r#"{"detail":"Not Found"}"#)
     );
     for line in ["GET /v1/completions HTTP/1.1", "DELETE /health HTTP/1.1"] {
-        let refused = rig.ask(&Request::get(line)).await;
+        let refused = stage.ask(&Request::get(line)).await;
         assert_eq!(
             (refused.status(), refused.body().text()),
             (405, r#"{"detail":"Method Not Allowed"}"#)
         );
     }
     assert_eq!(
-        rig.server.truth().drain(),
+        stage.server.truth().drain(),
         [],
         "only generating routes are recorded"
     );
@@ -51,7 +51,7 @@ async fn gauges_tell_what_the_engine_holds() {
         max_running: std::num::NonZeroU32::MIN,
         ..Profile::fast()
     };
-    let mut rig = Rig::new(one_at_a_time);
+    let mut stage = Stage::new(one_at_a_time);
     let metrics = |heard: crate::client::Heard| {
         let body = heard.body();
         let lines: Vec<String> = body
@@ -70,28 +70,34 @@ async fn gauges_tell_what_the_engine_holds() {
             format!("vllm:num_requests_waiting{labels} {waiting}.0"),
         ]
     };
-    assert_eq!(metrics(rig.ask(&scrape).await), expected(0, 0));
+    assert_eq!(metrics(stage.ask(&scrape).await), expected(0, 0));
 
     let long = Request::completion(r#","stream":true,"max_tokens":500"#);
-    let (mut first, mut second) = (rig.connect(), rig.connect());
+    let (mut first, mut second) = (stage.connect(), stage.connect());
     for connection in [&mut first, &mut second] {
         let sent = tokio::io::AsyncWriteExt::write_all(connection, long.text().as_bytes()).await;
         sent.expect("the server reads");
-        crate::client::listen(connection, &rig.clock, |heard| heard.ends_with(b"\r\n\r\n")).await;
+        crate::client::listen(connection, &stage.clock, |heard| {
+            heard.ends_with(b"\r\n\r\n")
+        })
+        .await;
     }
-    assert_eq!(metrics(rig.ask(&scrape).await), expected(1, 1));
-    assert_eq!((rig.server.load().running, rig.server.live().open), (1, 2));
+    assert_eq!(metrics(stage.ask(&scrape).await), expected(1, 1));
+    assert_eq!(
+        (stage.server.load().running, stage.server.live().open),
+        (1, 2)
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_whole_answer_is_one_body_and_one_time() {
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let request = Request::chat(r#","max_completion_tokens":5"#)
         .field("x-sim-output-tokens", "5")
         .field("x-sim-reasoning-tokens", "2")
         .field("x-sim-id", "w1")
         .field("x-request-id", "abc");
-    let (heard, record) = rig.ask_and_tell(&request).await;
+    let (heard, record) = stage.ask_and_tell(&request).await;
     assert_eq!(
         (heard.status(), heard.field("content-type").as_deref()),
         (200, Some("application/json"))
@@ -148,12 +154,12 @@ async fn a_whole_answer_is_one_body_and_one_time() {
 
 #[tokio::test(start_paused = true)]
 async fn what_can_not_be_served_is_refused_as_vllm_refuses() {
-    let mut rig = Rig::new(Profile {
+    let mut stage = Stage::new(Profile {
         max_waiting: 1,
         ..Profile::fast()
     });
     let mut check = async |request: Request, status: u16, part: &str| {
-        let (heard, record) = rig.ask_and_tell(&request).await;
+        let (heard, record) = stage.ask_and_tell(&request).await;
         let body = heard.body();
         assert_eq!(heard.status(), status, "{}", body.text());
         let error: serde_json::Value = serde_json::from_slice(&body.bytes).expect("JSON");
@@ -205,7 +211,7 @@ async fn what_can_not_be_served_is_refused_as_vllm_refuses() {
     let full = check(Request::completion(r#","n":2"#), 503, "waiting already").await;
     assert_eq!(full.field("retry-after").as_deref(), Some("1"));
     assert_eq!(
-        rig.server.load(),
+        stage.server.load(),
         loadproof_sim::Load::default(),
         "a refused request leaves nothing behind"
     );
@@ -213,9 +219,9 @@ async fn what_can_not_be_served_is_refused_as_vllm_refuses() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_may_wait_for_leave_to_send_its_body() {
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let request = Request::completion(r#","max_tokens":2"#).field("expect", "100-continue");
-    let (heard, record) = rig.ask_and_tell(&request).await;
+    let (heard, record) = stage.ask_and_tell(&request).await;
     let text = heard.text();
     let answer = text
         .strip_prefix("HTTP/1.1 100 Continue\r\n\r\n")

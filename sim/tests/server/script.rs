@@ -2,7 +2,7 @@
 
 use loadproof_sim::{Ended, Profile, Stamp};
 
-use crate::rig::{Request, Rig};
+use crate::stage::{Request, Stage};
 
 const STREAM: &str = r#","stream":true,"stream_options":{"include_usage":true}"#;
 
@@ -12,9 +12,9 @@ fn scripted(script: &str) -> Request {
 
 #[tokio::test(start_paused = true)]
 async fn events_come_when_they_are_due() {
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let script = "first_us=5000;gap_us=0,1000,50000;bursts=4;events=3";
-    let (heard, record) = rig.ask_and_tell(&scripted(script)).await;
+    let (heard, record) = stage.ask_and_tell(&scripted(script)).await;
     let body = heard.body();
     let events = body.events();
     let stamps: Vec<Stamp> = events
@@ -55,8 +55,8 @@ async fn events_come_when_they_are_due() {
 
 #[tokio::test(start_paused = true)]
 async fn events_have_the_length_asked_for() {
-    let mut rig = Rig::new(Profile::fast());
-    let (heard, _) = rig.ask_and_tell(&scripted("bursts=3;bytes=4096")).await;
+    let mut stage = Stage::new(Profile::fast());
+    let (heard, _) = stage.ask_and_tell(&scripted("bursts=3;bytes=4096")).await;
     let body = heard.body();
     let sizes: Vec<usize> = body.chunks[..3].iter().map(Vec::len).collect();
     assert_eq!(sizes, [4096; 3]);
@@ -68,8 +68,8 @@ async fn events_have_the_length_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_without_events_just_ends() {
-    let mut rig = Rig::new(Profile::fast());
-    let (heard, record) = rig.ask_and_tell(&scripted("bursts=0")).await;
+    let mut stage = Stage::new(Profile::fast());
+    let (heard, record) = stage.ask_and_tell(&scripted("bursts=0")).await;
     assert_eq!((heard.body().events().len(), heard.body().whole), (2, true));
     assert_eq!(
         (record.output_tokens(), record.ended),
@@ -79,9 +79,9 @@ async fn a_stream_without_events_just_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn faults_shape_scripted_streams_too() {
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let request = scripted("gap_us=1000;bursts=6").fault("coalesce=2,no-done,comments");
-    let (heard, record) = rig.ask_and_tell(&request).await;
+    let (heard, record) = stage.ask_and_tell(&request).await;
     assert!(!heard.body().text().contains("DONE"));
     assert!(heard.body().text().contains(": keep-alive"));
     assert_eq!(record.output_tokens(), 6);

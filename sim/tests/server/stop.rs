@@ -6,14 +6,14 @@ use loadproof_sim::{Ended, Load, Profile};
 use tokio::io::AsyncWriteExt;
 
 use crate::client::listen;
-use crate::rig::{Request, Rig};
+use crate::stage::{Request, Stage};
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_leaves_frees_the_engine() {
-    let mut rig = Rig::new(Profile::small_gpu());
+    let mut stage = Stage::new(Profile::small_gpu());
     // During its prefill, during its decode, and waiting for a whole answer.
     for (input_tokens, stream) in [("20000", "true"), ("10", "true"), ("10", "false")] {
-        let mut connection = rig.connect();
+        let mut connection = stage.connect();
         let request = Request::completion(&format!(r#","stream":{stream},"max_tokens":1000"#))
             .field("x-sim-input-tokens", input_tokens);
         connection
@@ -26,11 +26,11 @@ async fn a_client_that_leaves_frees_the_engine() {
             100
         }))
         .await;
-        assert_eq!(rig.server.live().open, 1);
-        let left_ns = rig.clock.stamp();
+        assert_eq!(stage.server.live().open, 1);
+        let left_ns = stage.clock.stamp();
         drop(connection);
-        rig.settle().await;
-        let record = rig.server.truth().drain().remove(0);
+        stage.settle().await;
+        let record = stage.server.truth().drain().remove(0);
         assert_eq!(
             (record.ended, record.ended_ns),
             (Ended::ClientGone, left_ns),
@@ -41,17 +41,17 @@ async fn a_client_that_leaves_frees_the_engine() {
     }
     // The engine hears of it at the end of its step.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(rig.server.load(), Load::default());
+    assert_eq!(stage.server.load(), Load::default());
     assert_eq!(
-        (rig.server.live().open, rig.server.live().client_gone),
+        (stage.server.live().open, stage.server.live().client_gone),
         (0, 3)
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_may_leave_during_its_upload() {
-    let mut rig = Rig::new(Profile::fast());
-    let mut connection = rig.connect();
+    let mut stage = Stage::new(Profile::fast());
+    let mut connection = stage.connect();
     let head =
         "POST /v1/completions HTTP/1.1\r\nhost: sim\r\ncontent-length: 100\r\n\r\n{\"prompt\":";
     connection
@@ -60,8 +60,8 @@ async fn a_client_may_leave_during_its_upload() {
         .expect("the server reads");
     tokio::time::sleep(Duration::from_millis(5)).await;
     drop(connection);
-    rig.settle().await;
-    let record = rig.server.truth().drain().remove(0);
+    stage.settle().await;
+    let record = stage.server.truth().drain().remove(0);
     assert_eq!(
         (record.ended, record.request_read_ns, record.status),
         (Ended::ClientGone, None, None)
@@ -70,9 +70,9 @@ async fn a_client_may_leave_during_its_upload() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_may_last_longer_than_an_hour() {
-    let mut rig = Rig::new(Profile::one_server(60_000_000_000));
+    let mut stage = Stage::new(Profile::one_server(60_000_000_000));
     let request = Request::completion(r#","stream":true,"max_tokens":90"#);
-    let (heard, record) = rig.ask_and_tell(&request).await;
+    let (heard, record) = stage.ask_and_tell(&request).await;
     assert_eq!(
         (record.output_tokens(), record.ended_ns),
         (90, 90 * 60_000_000_000)
@@ -82,8 +82,8 @@ async fn a_stream_may_last_longer_than_an_hour() {
 
 #[tokio::test(start_paused = true)]
 async fn connections_are_kept_for_more_requests() {
-    let mut rig = Rig::new(Profile::fast());
-    let mut connection = rig.connect();
+    let mut stage = Stage::new(Profile::fast());
+    let mut connection = stage.connect();
     for id in ["a", "b"] {
         let request = Request::completion(r#","stream":true"#)
             .field("x-sim-id", id)
@@ -92,15 +92,15 @@ async fn connections_are_kept_for_more_requests() {
             .write_all(request.as_bytes())
             .await
             .expect("the server reads");
-        let heard = listen(&mut connection, &rig.clock, |heard| {
+        let heard = listen(&mut connection, &stage.clock, |heard| {
             heard.ends_with(b"0\r\n\r\n")
         })
         .await;
         assert!(heard.body().whole);
     }
     drop(connection);
-    rig.settle().await;
-    let records = rig.server.truth().drain();
+    stage.settle().await;
+    let records = stage.server.truth().drain();
     let seen: Vec<(&str, u64, Ended)> = records
         .iter()
         .map(|record| (record.id.as_str(), record.connection, record.ended))

@@ -5,7 +5,7 @@ use loadproof_sim::{Ended, Finish, Kind, Profile, Record, Speculation};
 use wire::{AnswerContext, Decoder, Endpoint, Tokens, TransportEnd};
 
 use crate::client::{Body, Heard};
-use crate::rig::{Request, Rig};
+use crate::stage::{Request, Stage};
 
 const USAGE: &str = r#","stream":true,"stream_options":{"include_usage":true}"#;
 const RUNNING: &str =
@@ -40,12 +40,9 @@ fn kinds(record: &Record) -> Vec<(Kind, u32, u32)> {
         .collect()
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_chat_streams_as_vllm_streams() {
-    let mut rig = Rig::new(Profile::fast());
-    let request =
-        Request::chat(&format!(r#","max_tokens":9{USAGE}"#)).field("x-sim-output-tokens", "4");
-    let (heard, record) = rig.ask_and_tell(&request).await;
+/// The head of a stream has vLLM's fields.
+#[track_caller]
+fn check_head(heard: &Heard) {
     for (name, value) in [
         ("server", "uvicorn"),
         ("content-type", "text/event-stream; charset=utf-8"),
@@ -60,7 +57,15 @@ async fn a_chat_streams_as_vllm_streams() {
         );
     }
     assert!(heard.field("date").is_some() && heard.field("cache-control").is_none());
+}
 
+#[tokio::test(start_paused = true)]
+async fn a_chat_streams_as_vllm_streams() {
+    let mut stage = Stage::new(Profile::fast());
+    let request =
+        Request::chat(&format!(r#","max_tokens":9{USAGE}"#)).field("x-sim-output-tokens", "4");
+    let (heard, record) = stage.ask_and_tell(&request).await;
+    check_head(&heard);
     let body = heard.body();
     assert!(body.whole);
     let events = body.events();
@@ -119,8 +124,8 @@ async fn a_chat_streams_as_vllm_streams() {
 
 #[tokio::test(start_paused = true)]
 async fn completions_have_no_role_chunk_and_count_as_they_go() {
-    let mut rig = Rig::new(Profile::fast());
-    let (heard, record) = rig
+    let mut stage = Stage::new(Profile::fast());
+    let (heard, record) = stage
         .ask_and_tell(&Request::completion(&format!(
             r#","max_tokens":3{RUNNING}"#
         )))
@@ -155,8 +160,8 @@ async fn completions_have_no_role_chunk_and_count_as_they_go() {
 
 #[tokio::test(start_paused = true)]
 async fn without_usage_the_fingerprint_is_on_the_last_chunk() {
-    let mut rig = Rig::new(Profile::fast());
-    let (heard, record) = rig
+    let mut stage = Stage::new(Profile::fast());
+    let (heard, record) = stage
         .ask_and_tell(&Request::completion(r#","stream":true,"max_tokens":2"#))
         .await;
     let body = heard.body();
@@ -169,7 +174,7 @@ async fn without_usage_the_fingerprint_is_on_the_last_chunk() {
 
 #[tokio::test(start_paused = true)]
 async fn several_choices_are_told_side_by_side() {
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let members = format!(r#","n":2,"max_tokens":3{USAGE}"#);
     let request = Request::completion(&members);
     let request = Request {
@@ -179,7 +184,7 @@ async fn several_choices_are_told_side_by_side() {
             .into(),
         ..request
     };
-    let (heard, record) = rig.ask_and_tell(&request).await;
+    let (heard, record) = stage.ask_and_tell(&request).await;
     let body = heard.body();
     let events = body.events();
     let indexes: Vec<u64> = events[..12]
@@ -209,13 +214,13 @@ async fn reasoning_comes_first_and_may_share_an_event() {
         depth: 3,
         acceptance_ppm: 1_000_000,
     });
-    let mut rig = Rig::new(Profile {
+    let mut stage = Stage::new(Profile {
         speculation: always,
         ..Profile::fast()
     });
     let request =
         Request::chat(&format!(r#","max_tokens":9{RUNNING}"#)).field("x-sim-reasoning-tokens", "3");
-    let (heard, record) = rig.ask_and_tell(&request).await;
+    let (heard, record) = stage.ask_and_tell(&request).await;
     let body = heard.body();
     let events = body.events();
     // Steps of 1, 4 and 4 tokens.
@@ -241,11 +246,11 @@ async fn reasoning_comes_first_and_may_share_an_event() {
 
 #[tokio::test(start_paused = true)]
 async fn a_prompt_seen_before_is_partly_cached_and_said_to_be() {
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let request = Request::completion(&format!(r#","max_tokens":2{USAGE}"#))
         .field("x-sim-input-tokens", "1000");
-    let (_, first) = rig.ask_and_tell(&request).await;
-    let (heard, second) = rig.ask_and_tell(&request).await;
+    let (_, first) = stage.ask_and_tell(&request).await;
+    let (heard, second) = stage.ask_and_tell(&request).await;
     assert_eq!(
         (first.cached_tokens, second.cached_tokens),
         (Some(0), Some(992))
@@ -268,17 +273,17 @@ async fn a_prompt_seen_before_is_partly_cached_and_said_to_be() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_lags_finds_tokens_merged_and_the_truth_knows_when() {
-    let mut rig = Rig::new(Profile::fast());
+    let mut stage = Stage::new(Profile::fast());
     let request = Request::completion(r#","stream":true,"max_tokens":400"#).text();
-    let mut connection = rig.connect_through(2_000);
+    let mut connection = stage.connect_through(2_000);
     tokio::io::AsyncWriteExt::write_all(&mut connection, request.as_bytes())
         .await
         .expect("the server reads");
     // Long after the engine is done, everything is still on its way.
     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
-    let heard: Heard = crate::client::listen(&mut connection, &rig.clock, |_| false).await;
-    rig.settle().await;
-    let record = rig.server.truth().drain().remove(0);
+    let heard: Heard = crate::client::listen(&mut connection, &stage.clock, |_| false).await;
+    stage.settle().await;
+    let record = stage.server.truth().drain().remove(0);
     assert_eq!(
         (record.output_tokens(), record.ended),
         (400, Ended::Completed)
@@ -297,9 +302,9 @@ async fn a_reader_that_lags_finds_tokens_merged_and_the_truth_knows_when() {
 #[tokio::test(start_paused = true)]
 async fn the_same_seed_gives_the_same_answers_at_the_same_times() {
     let run = async || {
-        let mut rig = Rig::new(Profile::small_gpu());
+        let mut stage = Stage::new(Profile::small_gpu());
         let request = Request::chat(&format!(r#","max_tokens":40{RUNNING}"#));
-        let (heard, record) = rig.ask_and_tell(&request).await;
+        let (heard, record) = stage.ask_and_tell(&request).await;
         (heard.body().bytes, record)
     };
     assert_eq!(run().await, run().await);
@@ -307,13 +312,14 @@ async fn the_same_seed_gives_the_same_answers_at_the_same_times() {
 
 #[tokio::test(start_paused = true)]
 async fn the_log_has_room_for_so_many_and_counts_the_rest() {
-    let mut rig = Rig::with(Profile::fast(), |options| options.truth_records = 2);
+    let mut stage = Stage::with(Profile::fast(), |options| options.truth_records = 2);
     for id in ["a", "b", "c"] {
-        rig.ask(&Request::completion("").field("x-sim-id", id))
+        stage
+            .ask(&Request::completion("").field("x-sim-id", id))
             .await;
     }
-    rig.server.truth().finished(3).await;
-    let ids: Vec<String> = rig
+    stage.server.truth().finished(3).await;
+    let ids: Vec<String> = stage
         .server
         .truth()
         .drain()
@@ -321,7 +327,7 @@ async fn the_log_has_room_for_so_many_and_counts_the_rest() {
         .map(|record| record.id)
         .collect();
     assert_eq!(
-        (ids, rig.server.truth().dropped()),
+        (ids, stage.server.truth().dropped()),
         (vec!["a".to_owned(), "b".to_owned()], 1)
     );
 }
@@ -336,13 +342,13 @@ async fn a_decoder_counts_what_was_emitted() {
         speculation,
         ..Profile::fast()
     };
-    let mut rig = Rig::new(profile);
+    let mut stage = Stage::new(profile);
     let members = format!(r#","max_tokens":30{RUNNING}"#);
     for (request, endpoint) in [
         (Request::completion(&members), Endpoint::Completions),
         (Request::chat(&members), Endpoint::ChatCompletions),
     ] {
-        let (heard, record) = rig.ask_and_tell(&request).await;
+        let (heard, record) = stage.ask_and_tell(&request).await;
         let mut decoder = Decoder::new(AnswerContext {
             endpoint,
             status: 200,

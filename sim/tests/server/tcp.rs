@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 use crate::client::{Heard, listen, talk};
-use crate::rig::Request;
+use crate::stage::Request;
 
 /// Serves on a port of its own while `client` runs, then stops.
 async fn with_server<T>(client: impl AsyncFnOnce(&Server, std::net::SocketAddr, &Clock) -> T) -> T {

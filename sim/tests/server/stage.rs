@@ -12,13 +12,13 @@ use crate::client::{Heard, talk};
 /// Bytes that a connection holds between its ends.
 const PIPE: usize = 1 << 20;
 
-pub(crate) struct Rig {
+pub(crate) struct Stage {
     pub(crate) server: Server,
     pub(crate) clock: Clock,
     connections: JoinSet<()>,
 }
 
-impl Rig {
+impl Stage {
     pub(crate) fn new(profile: Profile) -> Self {
         Self::with(profile, |_| {})
     }
