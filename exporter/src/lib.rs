@@ -1,1 +1,5 @@
-//! Room `exporter`.
+//! The metric catalogue and its Prometheus exposition.
+
+mod format;
+
+pub use format::{Format, negotiate};
