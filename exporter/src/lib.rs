@@ -10,6 +10,8 @@
 //! This room knows neither the bytes of a protocol nor files.
 
 pub mod catalogue;
+pub mod query;
+pub mod reference;
 
 mod cells;
 mod counters;
