@@ -33,10 +33,11 @@ impl Source {
         self.path.split('/').next().unwrap_or_default()
     }
 
-    /// The whole file is tests or benchmarks.
+    /// The whole file is tests, benchmarks or examples: nothing that ships.
     pub(crate) fn is_tests(&self) -> bool {
         let mut parts = self.path.split('/');
-        self.path.ends_with("/tests.rs") || parts.any(|part| part == "tests" || part == "benches")
+        self.path.ends_with("/tests.rs")
+            || parts.any(|part| matches!(part, "tests" | "benches" | "examples"))
     }
 
     /// The line belongs to tests.
