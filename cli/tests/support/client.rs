@@ -1,7 +1,8 @@
 //! A client over a plain socket that stamps each read.
 //!
-//! Times are since the moment the last byte of the request had been handed to the kernel, by the same kernel clock that
-//! every process on the machine reads; so an interval that contains another is never shorter, however busy the machine is.
+//! Times are since just before the request was written, by the same kernel clock that every process on the machine reads:
+//! whatever a proxy or an engine measures of this request lies within, so its figure is never the larger one, however
+//! busy the machine is. That can be asserted; a difference in milliseconds can't.
 
 use super::message::{Kind, Message};
 use std::io::{Read, Write};
@@ -61,12 +62,13 @@ impl Open {
         socket
             .set_nodelay(true)
             .expect("a TCP socket has the option");
+        let sent = now();
         socket
             .write_all(request.as_bytes())
             .expect("the request is taken");
         Self {
             socket,
-            sent: now(),
+            sent,
             bytes: Vec::new(),
             reads: Vec::new(),
         }

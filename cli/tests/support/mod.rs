@@ -32,6 +32,6 @@ pub(crate) use message::Message;
 pub(crate) use openai::Stream;
 pub(crate) use patience::eventually;
 pub(crate) use program::Program;
-pub(crate) use prometheus::{Native, Prometheus, Sample};
+pub(crate) use prometheus::{Native, Prometheus, Sample, promtool};
 pub(crate) use proxy::Proxy;
 pub(crate) use tee::{Passed, Tee};

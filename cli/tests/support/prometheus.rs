@@ -166,14 +166,27 @@ fn configured(target: SocketAddr) -> String {
 }
 
 fn binary() -> PathBuf {
+    match std::env::var_os("LOADPROOF_PROMETHEUS") {
+        Some(named) => PathBuf::from(named),
+        None => tool("prometheus"),
+    }
+}
+
+/// `promtool`, from the same place.
+pub(crate) fn promtool() -> PathBuf {
+    tool("promtool")
+}
+
+/// The program that `make e2e` sets up, else the one on PATH.
+fn tool(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the room lies in the checkout");
-    let unpacked = root.join(".tools/bin/prometheus");
-    match std::env::var_os("LOADPROOF_PROMETHEUS") {
-        Some(named) => PathBuf::from(named),
-        None if unpacked.exists() => unpacked,
-        None => PathBuf::from("prometheus"),
+    let unpacked = root.join(".tools/bin").join(name);
+    if unpacked.exists() {
+        unpacked
+    } else {
+        PathBuf::from(name)
     }
 }
 
