@@ -209,7 +209,7 @@ impl QueueWriter {
         inner.bytes += piece.len();
         let beyond = inner.bytes.saturating_sub(self.0.limits.own);
         let wanted = beyond.saturating_sub(inner.borrowed);
-        if wanted > 0 && beyond <= self.0.limits.most && self.0.budget.take(wanted) {
+        if wanted > 0 && inner.bytes <= self.0.limits.most && self.0.budget.take(wanted) {
             inner.borrowed += wanted;
         } else if wanted > 0 {
             inner.full = true;
@@ -430,3 +430,6 @@ impl Body for RelayBody {
             .map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
+
+#[cfg(test)]
+mod tests;
