@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use measure::{
-    Blame, Flags, GapBucket, GapHistogram, Nanos, Outcome, Progress, Record, Recorder, Role, Shape,
+    Blame, Flags, GapBucket, GapHistogram, Nanos, Outcome, Progress, Record, Role, Shape,
 };
 use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_protobuf, prometheus_text, text};
@@ -342,23 +342,5 @@ fn class(outcome: Outcome) -> &'static str {
         Blame::Client => "client",
         Blame::Engine => "engine",
         Blame::Us => "us",
-    }
-}
-
-impl Recorder for Exporter {
-    fn progress(&self, progress: &Progress<'_>) {
-        self.output_progress(progress);
-    }
-
-    fn record(&self, record: Record) {
-        self.observe(&record);
-    }
-
-    fn connected(&self, took: Nanos) {
-        self.observe_upstream_connect(took);
-    }
-
-    fn panicked(&self) {
-        self.count_panic();
     }
 }

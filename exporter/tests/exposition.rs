@@ -16,7 +16,7 @@ use std::sync::Arc;
 use loadproof_exporter::{
     Build, Error, Exporter, Format, Live, Settings, Targets, Unmeasured, catalogue,
 };
-use measure::{Edges, End, Nanos, Outcome, Recorder, Role, ShapeEdges};
+use measure::{Edges, End, Nanos, Outcome, Role, ShapeEdges};
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model as model;
 use prost::Message;
 use wire::Tokens;
@@ -499,8 +499,8 @@ fn only_production_is_observed() {
             ..Story::default()
         };
         let mut exchange = story.exchange();
-        exporter.progress(&exchange.poll_progress().expect("it has tokens"));
-        exporter.record(story.record());
+        exporter.output_progress(&exchange.poll_progress().expect("it has tokens"));
+        exporter.observe(&story.record());
     }
     assert_eq!(counted(&exporter, &catalogue::REQUESTS), []);
     assert_eq!(counted(&exporter, &catalogue::OUTPUT_TOKENS_TOTAL), []);
@@ -517,7 +517,7 @@ fn output_tokens_move_while_the_stream_runs_and_add_up_to_the_total() {
         ..Story::default()
     };
     let mut exchange = story.exchange();
-    exporter.progress(&exchange.poll_progress().expect("it has tokens"));
+    exporter.output_progress(&exchange.poll_progress().expect("it has tokens"));
     let events = ("m,events".to_owned(), 5.0);
     assert_eq!(
         counted(&exporter, &catalogue::OUTPUT_TOKENS_TOTAL),
@@ -526,7 +526,7 @@ fn output_tokens_move_while_the_stream_runs_and_add_up_to_the_total() {
     // The engine's usage says 12: 7 more than its events proved.
     let mut answer = story.answer();
     answer.output_tokens = Some(12);
-    exporter.record(exchange.finish(Some(answer)));
+    exporter.observe(&exchange.finish(Some(answer)));
     assert_eq!(
         counted(&exporter, &catalogue::OUTPUT_TOKENS_TOTAL),
         [events, ("m,usage".to_owned(), 7.0)]
@@ -582,7 +582,7 @@ fn events_beside_records_are_counted_and_strangers_are_other() {
     exporter.count_anomaly("bad_json", 3);
     exporter.count_anomaly("something else", 2);
     exporter.count_unmeasured(Unmeasured::Upgrade);
-    exporter.panicked();
+    exporter.count_panic();
     let pair = |label: &str, value: f64| (label.to_owned(), value);
     for (family, expected) in [
         (

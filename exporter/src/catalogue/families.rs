@@ -254,7 +254,7 @@ pub static OUTPUT_TOKENS_TOTAL: Family = Family {
     kind: Kind::Counter,
     labels: &[MODEL, SOURCE],
     stability: Stability::Stable,
-    help: "Generated tokens. Source events: proven by the events while the stream ran; any other source: what the final count had beyond that, added at the end. The sum over source is the total. While a stream runs, its tokens count to the model asked for, or to other if that is not known.",
+    help: "Generated tokens. Source events: proven by the events while the stream ran; any other source: what the final count had beyond that, added at the end. The sum over source is the total.",
     absent: UNTIL_OBSERVED,
 };
 
