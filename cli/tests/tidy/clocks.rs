@@ -20,6 +20,10 @@ const READERS: &[(&str, &str)] = &[
         "upstream/src/pump.rs",
         "how long a connection has been idle, before it is used again",
     ),
+    (
+        "rig/src/clock.rs",
+        "a known load's schedule, and the clock that simulator and proxy share in it",
+    ),
 ];
 
 /// Clock reads outside the files that may, and files that may but don't.

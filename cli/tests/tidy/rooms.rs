@@ -50,6 +50,11 @@ const ROOMS: &[Room] = &[
         tests_use: &["sim"],
     },
     Room {
+        name: "rig",
+        uses: &["wire", "measure", "config", "sim", "upstream", "proxy"],
+        tests_use: &[],
+    },
+    Room {
         name: "grafana",
         uses: &["exporter"],
         tests_use: &["measure", "wire"],
@@ -62,7 +67,8 @@ const ROOMS: &[Room] = &[
     Room {
         name: "cli",
         uses: &[
-            "wire", "measure", "config", "exporter", "sim", "upstream", "proxy", "grafana", "k8s",
+            "wire", "measure", "config", "exporter", "sim", "upstream", "proxy", "rig", "grafana",
+            "k8s",
         ],
         tests_use: &[],
     },

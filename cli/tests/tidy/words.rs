@@ -30,6 +30,7 @@ const TOP_LEVEL: &[&str] = &[
     "k8s",
     "measure",
     "proxy",
+    "rig",
     "rustfmt.toml",
     "scripts",
     "sim",
