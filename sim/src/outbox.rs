@@ -44,6 +44,8 @@ pub(crate) type Teller = Pin<Box<dyn Future<Output = Result<(), BrokeOff>> + Sen
 #[derive(Debug)]
 struct Frame {
     bytes: Bytes,
+    /// So many of the bytes make the notes true; after them come only line ends.
+    telling: usize,
     notes: Vec<Note>,
 }
 
@@ -217,14 +219,16 @@ impl Outbox {
     }
 
     async fn send(&mut self, bytes: Vec<u8>, notes: Vec<Note>) -> Result<(), BrokeOff> {
+        let frame = Frame {
+            telling: match self.gzip {
+                Some(_) => bytes.len(),
+                None => bytes.trim_ascii_end().len(),
+            },
+            bytes: bytes.into(),
+            notes,
+        };
         // The receiver is in the body that this future belongs to, so that it is there.
-        self.frames
-            .send(Frame {
-                bytes: bytes.into(),
-                notes,
-            })
-            .await
-            .map_err(|_| BrokeOff)
+        self.frames.send(frame).await.map_err(|_| BrokeOff)
     }
 }
 
@@ -242,7 +246,11 @@ impl AnswerBody {
         if bytes.is_empty() {
             link.mark(Mark::End(0), exchange.as_ref());
         }
-        let frame = (!bytes.is_empty()).then_some(Frame { bytes, notes });
+        let frame = (!bytes.is_empty()).then_some(Frame {
+            telling: bytes.len(),
+            bytes,
+            notes,
+        });
         Self {
             link: Arc::clone(link),
             exchange,
@@ -325,21 +333,15 @@ impl http_body::Body for AnswerBody {
         let stream = match content {
             Content::Whole(frame) => {
                 return Poll::Ready(frame.take().map(|frame| {
-                    link.mark(Mark::Frame(frame.bytes.len(), frame.notes), exchange);
+                    let data = Framing::Raw.mark(link, exchange, frame);
                     link.mark(Mark::End(0), exchange);
-                    Ok(HttpFrame::data(frame.bytes))
+                    Ok(data)
                 }));
             }
             Content::Stream(stream) => stream,
         };
         stream.poll_next(cx).map(|next| match next {
-            Some(Ok(frame)) => {
-                link.mark(
-                    Mark::Frame(stream.framing.frame_len(frame.bytes.len()), frame.notes),
-                    exchange,
-                );
-                Some(Ok(HttpFrame::data(frame.bytes)))
-            }
+            Some(Ok(frame)) => Some(Ok(stream.framing.mark(link, exchange, frame))),
             Some(Err(broke_off)) => Some(Err(broke_off)),
             None => {
                 link.mark(Mark::End(stream.framing.end_len()), exchange);
@@ -363,12 +365,21 @@ impl http_body::Body for AnswerBody {
 }
 
 impl Framing {
-    /// Length on the wire of a frame with so many bytes.
-    fn frame_len(self, bytes: usize) -> usize {
+    /// Marks a frame and makes it hyper's.
+    fn mark(self, link: &Link, exchange: Option<&Arc<Exchange>>, frame: Frame) -> HttpFrame<Bytes> {
+        let (before, after) = self.around(frame.bytes.len());
+        let rest = frame.bytes.len() - frame.telling + after;
+        link.mark(Mark::Frame(before + frame.telling, frame.notes), exchange);
+        link.mark(Mark::Frame(rest, Vec::new()), exchange);
+        HttpFrame::data(frame.bytes)
+    }
+
+    /// Bytes on the wire before and after so many bytes of a frame.
+    fn around(self, bytes: usize) -> (usize, usize) {
         match self {
-            Self::Raw => bytes,
-            // The size in hexadecimal, CR LF, the bytes, CR LF.
-            Self::Chunked => format!("{bytes:X}").len() + 2 + bytes + 2,
+            Self::Raw => (0, 0),
+            // The size in hexadecimal, CR LF; CR LF.
+            Self::Chunked => (format!("{bytes:X}").len() + 2, 2),
         }
     }
 

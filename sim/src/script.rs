@@ -5,7 +5,7 @@
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `first_us` | from the request to the first burst | 0 |
+//! | `first_us` | from the request to the first burst; at 0 it shares a write with the head | 0 |
 //! | `gap_us` | from one burst to the next; several, divided by commas, are used in turn | 10000 |
 //! | `bursts` | how many | 10 |
 //! | `events` | events of a burst, each a chunk of its own, all in one write | 1 |

@@ -67,8 +67,10 @@ impl Run {
         while let Some((at, request)) = self.arrivals.pop_front_if(|(at, _)| *at <= self.now_ns) {
             self.submit(at, &request);
         }
+        let before = self.engine.load();
         let step = self.engine.step(self.now_ns).expect("there is work");
         self.check(&step);
+        self.check_admission(&step, before);
         for emission in &step.emissions {
             let served = self.served.get_mut(&emission.id).expect("it was submitted");
             assert_eq!(served.finished, None, "nothing comes after the end");
@@ -93,6 +95,21 @@ impl Run {
             self.served.insert(id, served).is_none(),
             "ids are used once"
         );
+    }
+
+    /// A step that takes blocks away from one sequence gives none to another that waits.
+    fn check_admission(&self, step: &Step, before: Load) {
+        let after = self.engine.load();
+        if after.preemptions > before.preemptions {
+            let finished = step
+                .emissions
+                .iter()
+                .filter(|emission| emission.finished.is_some())
+                .count();
+            let left =
+                u64::from(after.running) + finished as u64 + after.preemptions - before.preemptions;
+            assert_eq!(left, u64::from(before.running));
+        }
     }
 
     fn check(&self, step: &Step) {

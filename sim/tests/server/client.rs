@@ -1,14 +1,17 @@
 //! A client that keeps what it reads with the time of each read, and no more sense than a test needs.
 
+use std::time::Duration;
+
 use loadproof_sim::Clock;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// What came back, byte by byte with its time, and how it ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Heard {
     bytes: Vec<u8>,
     times: Vec<u64>,
-    pub(crate) end: Result<(), std::io::ErrorKind>,
+    /// The error that ended it; none if the connection was closed, or heard enough.
+    pub(crate) error: Option<std::io::ErrorKind>,
 }
 
 /// A body taken out of its framing.
@@ -39,11 +42,7 @@ pub(crate) async fn listen(
     clock: &Clock,
     mut enough: impl FnMut(&[u8]) -> bool,
 ) -> Heard {
-    let mut heard = Heard {
-        bytes: Vec::new(),
-        times: Vec::new(),
-        end: Ok(()),
-    };
+    let mut heard = Heard::default();
     let mut buffer = vec![0; 64 * 1024];
     while !enough(&heard.bytes) {
         match io.read(&mut buffer).await {
@@ -53,10 +52,21 @@ pub(crate) async fn listen(
                 heard.times.resize(heard.bytes.len(), clock.stamp());
             }
             Err(error) => {
-                heard.end = Err(error.kind());
+                heard.error = Some(error.kind());
                 break;
             }
         }
+    }
+    heard
+}
+
+/// Hears to the end, a byte each millisecond.
+pub(crate) async fn listen_slowly(io: &mut (impl AsyncRead + Unpin), clock: &Clock) -> Heard {
+    let mut heard = Heard::default();
+    while let Ok(byte) = io.read_u8().await {
+        heard.bytes.push(byte);
+        heard.times.push(clock.stamp());
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     heard
 }

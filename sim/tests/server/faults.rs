@@ -381,17 +381,21 @@ async fn several_events_may_share_a_chunk() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_may_drip() {
-    let (heard, record) = hear("drip=100").await;
-    let body = heard.body();
-    assert!(body.chunks.iter().all(|chunk| chunk.len() <= 100) && body.chunks.len() > 12);
-    let heard: Vec<u64> = body.events().iter().map(|(at_ns, _)| *at_ns).collect();
-    let written: Vec<u64> = record
-        .emissions
-        .iter()
-        .map(|emitted| emitted.at_ns)
-        .collect();
-    assert_eq!(written, heard, "an event is there with its closing brace");
-    assert_eq!(record.output_tokens(), 6);
+    // Byte by byte, the blank line comes after the event's end.
+    for size in [1, 100] {
+        let (heard, record) = hear(&format!("drip={size}")).await;
+        let body = heard.body();
+        assert!(body.chunks.iter().all(|chunk| chunk.len() <= size));
+        assert!(body.chunks.len() > 12);
+        let heard: Vec<u64> = body.events().iter().map(|(at_ns, _)| *at_ns).collect();
+        let written: Vec<u64> = record
+            .emissions
+            .iter()
+            .map(|emitted| emitted.at_ns)
+            .collect();
+        assert_eq!(written, heard, "an event is there with its closing brace");
+        assert_eq!(record.output_tokens(), 6);
+    }
 }
 
 #[tokio::test(start_paused = true)]

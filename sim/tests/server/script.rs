@@ -2,6 +2,7 @@
 
 use loadproof_sim::{Ended, Profile, Stamp};
 
+use crate::client::talk;
 use crate::stage::{Request, Stage};
 
 const STREAM: &str = r#","stream":true,"stream_options":{"include_usage":true}"#;
@@ -85,4 +86,17 @@ async fn faults_shape_scripted_streams_too() {
     assert!(!heard.body().text().contains("DONE"));
     assert!(heard.body().text().contains(": keep-alive"));
     assert_eq!(record.output_tokens(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_is_one_write() {
+    let mut stage = Stage::new(Profile::fast());
+    let (mut connection, writes) = stage.connect_counting();
+    let request = scripted("first_us=1000;gap_us=0,0,7000;bursts=5;events=8;bytes=1000").text();
+    talk(&mut connection, &stage.clock, request.as_bytes()).await;
+    let writes = writes.lock().expect("no test panics with it").clone();
+    // A chunk of 1000 bytes has 3 digits of size and two line ends around it.
+    let burst = 8 * 1_007;
+    assert_eq!(writes[1..6], [burst; 5], "{writes:?}");
+    assert_eq!(writes.len(), 7, "the head before them, the end after them");
 }

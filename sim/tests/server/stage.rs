@@ -1,9 +1,12 @@
 //! A server on tokio's paused clock, and connections to it through memory: every time is exact.
 
-use std::sync::Arc;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
 
 use loadproof_sim::{Clock, Options, Profile, Record, Server};
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -42,6 +45,19 @@ impl Stage {
         let (ours, theirs) = tokio::io::duplex(bytes);
         self.connections.spawn(self.server.serve_connection(theirs));
         ours
+    }
+
+    /// A connection, and the sizes of the writes that the server makes to it.
+    pub(crate) fn connect_counting(&mut self) -> (DuplexStream, Arc<Mutex<Vec<usize>>>) {
+        let (ours, io) = tokio::io::duplex(PIPE);
+        let writes = Arc::default();
+        let counted = Counted {
+            io,
+            writes: Arc::clone(&writes),
+        };
+        self.connections
+            .spawn(self.server.serve_connection(counted));
+        (ours, writes)
     }
 
     /// Sends a request on a connection of its own and hears the answer to its end.
@@ -134,5 +150,44 @@ impl Request {
             "{line}\r\nhost: sim\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{fields}\r\n{body}",
             body.len()
         )
+    }
+}
+
+/// A server's end of a connection that keeps the sizes of the writes made to it.
+struct Counted {
+    io: DuplexStream,
+    writes: Arc<Mutex<Vec<usize>>>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.io).poll_write(cx, buf))?;
+        self.writes
+            .lock()
+            .expect("no test panics with it")
+            .push(written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
     }
 }

@@ -2,9 +2,10 @@
 
 use loadproof_sim::{Ended, Finish, Kind, Profile, Record, Speculation};
 
+use tokio::io::AsyncWriteExt;
 use wire::{AnswerContext, Decoder, Endpoint, Tokens, TransportEnd};
 
-use crate::client::{Body, Heard};
+use crate::client::{Body, Heard, listen_slowly};
 use crate::stage::{Request, Stage};
 
 const USAGE: &str = r#","stream":true,"stream_options":{"include_usage":true}"#;
@@ -297,6 +298,36 @@ async fn a_reader_that_lags_finds_tokens_merged_and_the_truth_knows_when() {
         "written when there was room, not when generated"
     );
     assert!(heard.body().whole);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_byte_has_its_time() {
+    let mut stage = Stage::new(Profile::fast());
+    // The pipe holds one byte, and one is taken each millisecond: byte i is written when byte i - 1 was read.
+    let mut connection = stage.connect_through(1);
+    let request = Request::completion(r#","stream":true,"max_tokens":2"#).text();
+    connection
+        .write_all(request.as_bytes())
+        .await
+        .expect("the server reads");
+    let heard = listen_slowly(&mut connection, &stage.clock).await;
+    stage.settle().await;
+    let record = stage.server.truth().drain().remove(0);
+    let earlier = |at_ns: u64| at_ns - 1_000_000;
+    let body = heard.body();
+    let events: Vec<u64> = body
+        .events()
+        .iter()
+        .map(|(at_ns, _)| earlier(*at_ns))
+        .collect();
+    let written: Vec<u64> = record
+        .emissions
+        .iter()
+        .map(|emitted| emitted.at_ns)
+        .collect();
+    assert_eq!(written, events);
+    assert_eq!(record.head_written_ns, Some(earlier(heard.head_ns())));
+    assert_eq!(record.ended_ns, earlier(heard.end_ns()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -105,7 +105,7 @@ async fn a_reset_is_a_reset_and_a_close_is_none() {
             &Request::completion(stream).fault("reset=2"),
         )
         .await;
-        assert_eq!(reset.end, Err(ErrorKind::ConnectionReset));
+        assert_eq!(reset.error, Some(ErrorKind::ConnectionReset));
         let reset = ask(
             address,
             clock,
@@ -113,13 +113,13 @@ async fn a_reset_is_a_reset_and_a_close_is_none() {
         )
         .await;
         assert_eq!(
-            (reset.end, reset.is_empty()),
-            (Err(ErrorKind::ConnectionReset), true)
+            (reset.error, reset.is_empty()),
+            (Some(ErrorKind::ConnectionReset), true)
         );
         let died = ask(address, clock, &Request::completion(stream).fault("die=2")).await;
         assert_eq!(
-            (died.end, died.body().whole, died.body().events().len()),
-            (Ok(()), false, 2)
+            (died.error, died.body().whole, died.body().events().len()),
+            (None, false, 2)
         );
         let died = ask(
             address,
@@ -127,7 +127,7 @@ async fn a_reset_is_a_reset_and_a_close_is_none() {
             &Request::completion(stream).fault("die-in-event=2"),
         )
         .await;
-        assert_eq!((died.end, died.body().whole), (Ok(()), false));
+        assert_eq!((died.error, died.body().whole), (None, false));
         server.truth().finished(4).await;
         let ended: Vec<Ended> = server
             .truth()
