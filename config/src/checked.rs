@@ -65,7 +65,7 @@ pub struct Shape {
     pub output_len: Vec<u64>,
     /// `shape.concurrency`, exchanges in flight at arrival, default 1, 4, 16, 64.
     pub concurrency: Vec<u64>,
-    /// Most joint cells per metric family, then `overflow`: `shape.max_cells`, default 512.
+    /// Most joint cells per metric family, then `overflow`: `shape.max_cells`, default 48.
     pub max_cells: usize,
 }
 

@@ -101,7 +101,7 @@ table! {
         .doc("Edges of the output length, tokens.");
     SHAPE_CONCURRENCY: List<Count> = Key::new("shape.concurrency", EDGES, || vec![1, 4, 16, 64])
         .doc("Edges of the concurrency, exchanges in flight at arrival.");
-    SHAPE_MAX_CELLS: Count = Key::new("shape.max_cells", count(1, 5000), || 512)
+    SHAPE_MAX_CELLS: Count = Key::new("shape.max_cells", count(1, 5000), || 48)
         .doc("Most combinations of the three labels in one metric family; what comes after counts as `overflow`.");
 
     SLO_TTFT: List<Time> = Key::new("slo.ttft", TARGETS, Vec::new)

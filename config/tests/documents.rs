@@ -52,7 +52,7 @@ shape:
   input_len: [256, 1024, 4096, 16384] # default
   output_len: [32, 256, 1024] # default
   concurrency: [1, 4, 16, 64] # default
-  max_cells: 512 # default
+  max_cells: 48 # default
 slo:
   ttft: [500ms, 2s] # c.yaml:6:13
   tpot: [30ms] # c.yaml:6:32
