@@ -21,18 +21,15 @@ pub(crate) struct Cursor<'a> {
 
 /// Whether `bytes` are one whole JSON value, apart from white space around it.
 pub(crate) fn is_whole(bytes: &[u8]) -> bool {
-    let bytes = bytes.trim_ascii();
-    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
-        return false;
+    // A push often ends inside a value. The first and the last byte tell most of these without a walk.
+    let trimmed = bytes.trim_ascii();
+    let may_be = match (trimmed.first(), trimmed.last()) {
+        (Some(b'{'), Some(last)) => *last == b'}',
+        (Some(b'['), Some(last)) => *last == b']',
+        (Some(b'"'), Some(last)) => *last == b'"',
+        (first, _) => first.is_some(),
     };
-    // A push often ends inside a value. The last byte tells most of these without a walk.
-    let may_end = match first {
-        b'{' => *last == b'}',
-        b'[' => *last == b']',
-        b'"' => *last == b'"',
-        _ => bytes.len() < 64,
-    };
-    may_end && Cursor::new(bytes).whole(Cursor::skip).is_some()
+    may_be && Cursor::new(bytes).whole(Cursor::skip).is_some()
 }
 
 // ---- Cursor: structure

@@ -61,6 +61,7 @@ fn what_is_json_and_what_is_not() {
         "[}",
         "{]",
         "{}x",
+        "{}\u{c}",
         "[DONE]",
     ];
     for text in whole {
