@@ -130,6 +130,15 @@ fn lines_that_are_json_each_but_not_together_are_an_event_each() {
 }
 
 #[test]
+fn only_single_lines_are_events_of_their_own() {
+    check(
+        "data: {\"a\":\ndata: 1}\ndata: {}\n\n",
+        &["{\"a\":\n1}\n{}"],
+    );
+    check("data: {}\ndata:\ndata: {}\n\n", &["{}\n\n{}"]);
+}
+
+#[test]
 fn a_comment_counts_and_does_no_more() {
     let seen = read_any_way(b": ping\ndata: {\"a\":\n:\ndata: 1}\n:pong\n\n: end");
     assert_eq!(seen.frames, [(Field::Data, b"{\"a\":\n1}".to_vec())]);
@@ -278,6 +287,17 @@ fn an_event_is_dated_by_the_push_that_made_it_whole() {
     assert_eq!(
         dated(&["data: x", "\n\n"]),
         [(vec![], false), (vec![frame("x", false)], false)]
+    );
+}
+
+#[test]
+fn an_event_of_the_same_length_is_not_early_too() {
+    assert_eq!(
+        dated(&["data: {}", "\n\ndata: []\n\n"]),
+        [
+            (vec![], true),
+            (vec![frame("{}", true), frame("[]", false)], false)
+        ]
     );
 }
 

@@ -149,8 +149,8 @@ impl Gather {
     fn open(&mut self, token: Token<'_>) {
         self.count(token);
         self.depth += 1;
-        let inherited = self.in_content & u64::from(matches!(token, Token::ArrayStart));
-        self.in_content = (self.in_content << 1) | inherited;
+        // An array's elements have the key that it has; in an object, a key comes first anyway.
+        self.in_content = (self.in_content << 1) | (self.in_content & 1);
     }
 
     fn close(&mut self, token: Token<'_>) {

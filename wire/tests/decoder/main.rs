@@ -1,0 +1,82 @@
+//! What an answer's bytes prove: each rule by example.
+
+mod bodies;
+mod counters;
+mod dates;
+mod endings;
+mod limits;
+mod tokens;
+mod totals;
+
+use loadproof_wire::limits::{CHOICES, LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
+use loadproof_wire::{
+    Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event, FinishState, Terminator,
+    Tokens, TransportEnd,
+};
+
+const STREAM: AnswerContext<'static> = AnswerContext {
+    endpoint: Endpoint::ChatCompletions,
+    status: 200,
+    content_type: Some("text/event-stream"),
+    content_encoding: None,
+    stream_requested: Some(true),
+    n: None,
+    prompts: None,
+    echo: None,
+};
+
+const COMPLETIONS: AnswerContext<'static> = AnswerContext {
+    endpoint: Endpoint::Completions,
+    ..STREAM
+};
+
+const BODY: AnswerContext<'static> = AnswerContext {
+    content_type: Some("application/json"),
+    stream_requested: Some(false),
+    ..STREAM
+};
+
+fn read(context: AnswerContext<'_>, body: &str, end: TransportEnd) -> (Vec<Event>, Answer) {
+    let mut decoder = Decoder::new(context);
+    let mut events = Vec::new();
+    decoder.push(body.as_bytes(), &mut events);
+    let answer = decoder.finish(end, &mut events);
+    (events, answer)
+}
+
+/// The answer of these events, each the data of one, ended cleanly.
+fn stream(context: AnswerContext<'_>, data: &[&str]) -> (Vec<Event>, Answer) {
+    let body: String = data
+        .iter()
+        .map(|data| format!("data: {data}\n\n"))
+        .collect();
+    read(context, &body, TransportEnd::Clean)
+}
+
+fn body(body: &str) -> Answer {
+    read(BODY, body, TransportEnd::Clean).1
+}
+
+/// A chunk of one choice.
+fn chat(index: u32, delta: &str, more: &str) -> String {
+    format!(r#"{{"choices":[{{"index":{index},"delta":{delta}}}]{more}}}"#)
+}
+
+fn tokens(events: &[Event]) -> Vec<Tokens> {
+    events.iter().map(|event| event.tokens).collect()
+}
+
+/// A usage object that states so many generated tokens.
+fn usage(output: u64) -> String {
+    format!(r#","usage":{{"prompt_tokens":5,"completion_tokens":{output}}}"#)
+}
+
+/// The same as llama.cpp's timings.
+fn timings(output: u64) -> String {
+    format!(r#","timings":{{"cache_n":2,"prompt_n":3,"predicted_n":{output}}}"#)
+}
+
+/// A chunk of one choice that has finished.
+fn finished(index: u32, reason: &str) -> String {
+    format!(r#"{{"choices":[{{"index":{index},"delta":{{}},"finish_reason":"{reason}"}}]}}"#)
+}
