@@ -59,8 +59,8 @@ enum Body {
 impl Decoder {
     /// A decoder for the answer with this head.
     ///
-    /// A body is an event stream if its content type says so. JSON, and any type that is not named here, is one body; but
-    /// where a stream was asked for and the status is no error, only `application/json` is, and the rest is a stream.
+    /// The body is an event stream if its content type says so, or if a stream was asked for, the status is no error and
+    /// the type is not JSON. Anything else is one JSON body. Encoded bodies (gzip and the like) are not decoded.
     pub fn new(context: AnswerContext<'_>) -> Self {
         let streamed = is_stream(&context);
         let rejected = context.status >= 400;

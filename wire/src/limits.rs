@@ -1,7 +1,7 @@
 //! Every limit of this room, in bytes or items. Reaching one ends the observation of a thing, never its forwarding.
 
-/// Longest line of an event stream that is kept for decoding, in bytes. Beyond it the exchange is no longer decoded and
-/// its answer carries [`crate::Anomaly::OversizeEvent`].
+/// Longest line of an event stream, and longest data of one event, that is decoded, in bytes. Beyond it the exchange is no
+/// longer decoded and its answer carries [`crate::Anomaly::OversizeEvent`].
 pub const LINE_BYTES: usize = 16 * 1024;
 
 /// Longest whole (not streamed) JSON body that is kept for decoding, in bytes.

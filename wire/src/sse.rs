@@ -293,7 +293,7 @@ fn meaning(line: &[u8], begun: bool) -> Line<'_> {
         _ => return Line::Other,
     };
     match after {
-        [] => Line::Data(field, b""),
+        [] if field == Field::Data => Line::Data(field, b""),
         [b':', b' ', value @ ..] | [b':', value @ ..] => Line::Data(field, value),
         _ => Line::Other,
     }

@@ -77,7 +77,7 @@ impl OpenAi {
         match (self.parse(data), field) {
             (Some(chunk), Field::Data) => return self.chunk(data, &chunk, tally),
             (Some(chunk), Field::Error) => tally.error(chunk.error.message_anywhere()),
-            (None, Field::Error) => tally.error(Some(data)),
+            (None, Field::Error) => tally.error(Some(data).filter(|data| !data.is_empty())),
             (None, Field::Data) if data.is_empty() => {}
             (None, Field::Data) => tally.anomaly(Anomaly::BadJson),
         }

@@ -142,6 +142,7 @@ fn an_error_line_is_an_error() {
         ),
         (r#"error: {"error":{"message":"full"}}"#, "full"),
         ("error: full", "full"),
+        ("error:full", "full"),
     ] {
         let (events, answer) = read(STREAM, &format!("{line}\n\n"), TransportEnd::Clean);
         assert_eq!(
@@ -184,4 +185,15 @@ fn a_refused_request_is_rejected() {
         (answer.state, answer.error.as_deref()),
         (FinishState::Rejected, Some("early"))
     );
+}
+
+#[test]
+fn an_error_line_may_say_nothing() {
+    let (events, answer) = read(STREAM, "error:\n\n", TransportEnd::Clean);
+    assert_eq!(
+        (events.len(), answer.state, answer.error),
+        (1, FinishState::Errored, None)
+    );
+    let (events, answer) = read(STREAM, "error\n\n", TransportEnd::Clean);
+    assert_eq!((events.len(), answer.state), (0, FinishState::Cut));
 }
