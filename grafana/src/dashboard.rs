@@ -94,7 +94,6 @@ fn label_values(name: &str, label: &str, query: &str) -> Value {
         "type": "query",
         "datasource": datasource(),
         "query": { "query": query, "refId": "Variable" },
-        "definition": query,
         "refresh": 2,
         "sort": 1,
         "multi": true,

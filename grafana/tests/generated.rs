@@ -271,7 +271,7 @@ fn variables_are_read_again_when_the_time_changes() {
         .filter(|variable| variable["type"] == "query")
     {
         assert_eq!(variable["refresh"], 2, "{variable}");
-        let query = text(variable, "definition");
+        let query = text(&variable["query"], "query");
         let name = query
             .trim_start_matches("label_values(")
             .split(['{', ','])
