@@ -75,6 +75,12 @@ fn a_line_ends_with_lf_crlf_or_cr() {
 }
 
 #[test]
+fn nothing_between_cr_and_lf_is_nothing() {
+    let seen = read([&b"data: a\r"[..], b"", b"\ndata: b\r\n\r", b"", b"\n"]);
+    assert_eq!(seen.frames, [(Field::Data, b"a\nb".to_vec())]);
+}
+
+#[test]
 fn one_space_after_the_colon_may_be_missing() {
     check("data:a\n\ndata: a\n\n", &["a", "a"]);
     check("data:{\"a\":1}\n\n", &["{\"a\":1}"]);

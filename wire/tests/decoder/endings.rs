@@ -118,6 +118,19 @@ fn an_error_says_its_message() {
 }
 
 #[test]
+fn the_first_message_is_kept() {
+    let (_, answer) = stream(
+        STREAM,
+        &[
+            r#"{"error":{"code":1}}"#,
+            r#"{"error":"a"}"#,
+            r#"{"error":"b"}"#,
+        ],
+    );
+    assert_eq!(answer.error.as_deref(), Some("a"));
+}
+
+#[test]
 fn what_is_no_error() {
     for data in [
         r#"{"choices":[{"index":0,"finish_reason":"stop"}],"error":null}"#,

@@ -31,7 +31,7 @@ fn compressed_bodies_are_left_alone() {
 fn where_decoding_stopped_only_the_transport_tells_the_end() {
     let long = "x".repeat(LINE_BYTES);
     let text = format!(
-        "data: {}\n\ndata: {long}\n\ndata: [DONE]\n\n",
+        ": c\n\ndata: {}\n\ndata: {long}\n\ndata: [DONE]\n\n",
         chat(0, r#"{"content":"a"}"#, &usage(1))
     );
     for (end, state) in [
@@ -50,6 +50,7 @@ fn where_decoding_stopped_only_the_transport_tells_the_end() {
             (None, None, 1)
         );
         assert_eq!(answer.anomalies, [(Anomaly::OversizeEvent, 1)]);
+        assert_eq!(answer.comments, 1);
     }
 }
 
@@ -107,6 +108,19 @@ fn choices_have_a_limit() {
     assert_eq!(answer.anomalies, [(Anomaly::TooManyChoices, 1)]);
     let (_, within) = stream(STREAM, &many[..CHOICES]);
     assert_eq!(within.anomalies, []);
+}
+
+#[test]
+fn choices_of_one_chunk_have_the_same_limit() {
+    let chunk = |choices: usize| {
+        let choices: Vec<String> = (0..choices)
+            .map(|index| format!(r#"{{"index":{index},"text":"a"}}"#))
+            .collect();
+        format!(r#"{{"choices":[{}]}}"#, choices.join(","))
+    };
+    assert_eq!(stream(COMPLETIONS, &[&chunk(CHOICES)]).1.anomalies, []);
+    let (_, above) = stream(COMPLETIONS, &[&chunk(CHOICES + 1)]);
+    assert_eq!(above.anomalies, [(Anomaly::TooManyChoices, 1)]);
 }
 
 #[test]

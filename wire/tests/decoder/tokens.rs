@@ -136,6 +136,15 @@ fn of_two_members_with_the_same_key_the_last_holds() {
 }
 
 #[test]
+fn of_two_lists_of_choices_the_last_holds() {
+    let chunk =
+        r#"{"choices":[{"index":0,"delta":{"content":"a"}}],"choices":[{"index":1,"delta":{}}]}"#;
+    let (events, answer) = stream(STREAM, &[chunk]);
+    assert_eq!(tokens(&events), [Tokens::None]);
+    assert_eq!(answer.finish_reasons, [None]);
+}
+
+#[test]
 fn several_choices_of_a_chunk_add_up() {
     let chunk = r#"{"choices":[{"index":0,"delta":{},"token_ids":[1]},{"index":1,"delta":{},"token_ids":[1,2]},{"index":2,"delta":{}}]}"#;
     let (events, answer) = stream(STREAM, &[chunk]);

@@ -50,6 +50,29 @@ fn usage_of_a_chat_is_added_if_there_is_one_for_each_choice() {
 }
 
 #[test]
+fn reasoning_tokens_stand_in_two_places() {
+    for (more, reasoning) in [
+        (r#""reasoning_tokens":2"#, Some(2)),
+        (
+            r#""reasoning_tokens":0,"completion_tokens_details":null"#,
+            Some(0),
+        ),
+        (
+            r#""completion_tokens_details":{"reasoning_tokens":3},"reasoning_tokens":2"#,
+            Some(3),
+        ),
+        (r#""completion_tokens_details":{"audio_tokens":3}"#, None),
+    ] {
+        let chunk = format!(r#"{{"choices":[],"usage":{{"completion_tokens":5,{more}}}}}"#);
+        assert_eq!(
+            stream(STREAM, &[&chunk]).1.reasoning_tokens,
+            reasoning,
+            "{more}"
+        );
+    }
+}
+
+#[test]
 fn usage_that_is_null_or_empty_is_nothing() {
     for usage in [
         "null",
