@@ -9,8 +9,8 @@ use crate::error::{Error, TARGETS_MAX};
 
 /// Most shape cells per histogram family where the configuration says nothing.
 ///
-/// Measured with every family at its cap and a model name of 32 bytes: 48 cells make 1.6 MB of text or 0.22 MB of
-/// protobuf; 100, the whole default shape of one model, 3.2 MB or 0.43 MB; 512 16 MB or 2.2 MB. A scrape should stay
+/// Measured with every family at its cap and a model name of 32 bytes: 48 cells make 1.5 MB of text or 0.22 MB of
+/// protobuf; 100, the whole default shape of one model, 3.1 MB or 0.43 MB; 512 16 MB or 2.2 MB. A scrape should stay
 /// below 2 MB.
 pub const DEFAULT_MAX_CELLS: usize = 48;
 
