@@ -21,6 +21,10 @@ const READERS: &[(&str, &str)] = &[
         "how long a connection has been idle, before it is used again",
     ),
     (
+        "proxy/src/lib.rs",
+        "how long connections have been idle, looked through once a second",
+    ),
+    (
         "rig/src/clock.rs",
         "a known load's schedule, and the clock that simulator and proxy share in it",
     ),
