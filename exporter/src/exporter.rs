@@ -175,7 +175,7 @@ impl Exporter {
         self.take(
             &times.first_event,
             by_model,
-            first_event(record).map(seconds),
+            record.time_to_first_event().value().map(seconds),
         );
         self.take(&times.tpot, shaped, record.tpot().value());
         self.take(
@@ -327,12 +327,6 @@ fn written(write: impl FnOnce(&mut String) -> std::fmt::Result) -> Result<Vec<u8
     let mut out = String::new();
     write(&mut out)?;
     Ok(out.into_bytes())
-}
-
-/// From the last byte of the request to the first event of a stream.
-fn first_event(record: &Record) -> Option<Nanos> {
-    let event = record.stamps.first_event.filter(|_| record.streamed)?;
-    Some(event.since(record.stamps.body_sent?))
 }
 
 /// Value of `outcome_class`.
