@@ -5,12 +5,13 @@
 //! busy the machine is. That can be asserted; a difference in milliseconds can't.
 
 use super::message::{Kind, Message};
+use std::fmt;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// An answer that has ended.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Answer {
     /// As far as it came.
     pub(crate) message: Message,
@@ -80,7 +81,7 @@ impl Open {
         let ended = self.sent.elapsed();
         let message = self
             .message()
-            .unwrap_or_else(|| panic!("no answer's head in {:?}", self.text()));
+            .unwrap_or_else(|| panic!("no answer's head after {ended:?} in {:?}", self.text()));
         Answer {
             message,
             reads: self.reads,
@@ -119,6 +120,12 @@ impl Open {
         self.bytes.extend_from_slice(&buffer[..count]);
         self.reads.push((self.sent.elapsed(), self.bytes.len()));
         count > 0
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} after {:?}", self.message, self.ended)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(50);
-const TRIES: usize = 600;
+const TRIES: u32 = 2400;
 
-/// Asks until there is an answer, for half a minute at most; then the test fails, saying what did not happen.
+/// Asks until there is an answer, for two minutes at most; then the test fails, saying what did not happen.
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     for _ in 0..TRIES {
         if let Some(answer) = ask() {
@@ -13,10 +13,7 @@ pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T
         }
         pause();
     }
-    panic!(
-        "{what}: not within {:?}",
-        PAUSE * u32::try_from(TRIES).unwrap()
-    );
+    panic!("{what}: not within {:?}", PAUSE * TRIES);
 }
 
 #[expect(

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long a program may take to say that it is ready.
-const READY: Duration = Duration::from_secs(60);
+const READY: Duration = Duration::from_secs(120);
 
 /// A child process. Dropping it kills it, by its own process id.
 pub(crate) struct Program {

@@ -28,6 +28,12 @@ impl Proxy {
             "--log-format",
             "json",
         ]);
+        // Only what stands here configures it.
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("LOADPROOF_") {
+                command.env_remove(name);
+            }
+        }
         command
             .args(["--upstream", &format!("http://{engine}")])
             .args(arguments);

@@ -67,6 +67,19 @@ impl Tee {
         passed
     }
 
+    /// The one exchange whose request this is.
+    pub(crate) fn passed_once(&self, is: impl Fn(&Message) -> bool) -> Passed {
+        let mut passed = self.passed();
+        passed.retain(|passed| is(&passed.request));
+        assert_eq!(
+            passed.len(),
+            1,
+            "the request has passed {} times",
+            passed.len()
+        );
+        passed.remove(0)
+    }
+
     /// Connections that were opened.
     pub(crate) fn connections(&self) -> usize {
         self.connections.lock().unwrap().len()
