@@ -137,7 +137,9 @@ impl Ending<'_> {
         self.has_good_status()
             && self.answer.is_some_and(|answer| {
                 answer.state == FinishState::Complete
-                    && matches!(answer.terminator, Some(Terminator::Done | Terminator::Body))
+                    && answer
+                        .terminator
+                        .is_some_and(|mark| mark != Terminator::Missing)
             })
     }
 

@@ -159,8 +159,8 @@ impl Call<'_> {
 
     fn story(&self, ask: Ask) -> Story {
         let prefix = match self.endpoint {
-            Endpoint::Completions => "cmpl",
             Endpoint::ChatCompletions => "chatcmpl",
+            _ => "cmpl",
         };
         let given = self
             .head

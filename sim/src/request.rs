@@ -140,13 +140,13 @@ impl Ask {
         let options = body.stream_options.unwrap_or_default();
         let include_usage = options.include_usage.unwrap_or(false);
         let mut prompts = match endpoint {
-            Endpoint::Completions => body
-                .prompt
-                .map(Prompt::token_ids)
-                .ok_or(BadRequest::NoPrompt("prompt"))?,
             Endpoint::ChatCompletions => vec![chat(
                 &body.messages.ok_or(BadRequest::NoPrompt("messages"))?,
             )],
+            _ => body
+                .prompt
+                .map(Prompt::token_ids)
+                .ok_or(BadRequest::NoPrompt("prompt"))?,
         };
         if let Some(tokens) = header_tokens(headers, "x-sim-input-tokens")? {
             prompts
@@ -162,8 +162,8 @@ impl Ask {
             .max_completion_tokens
             .or(body.max_tokens)
             .unwrap_or(match endpoint {
-                Endpoint::Completions => COMPLETION_TOKENS,
                 Endpoint::ChatCompletions => CHAT_TOKENS,
+                _ => COMPLETION_TOKENS,
             });
         let (output_tokens, finish) = match header_tokens(headers, "x-sim-output-tokens")? {
             Some(tokens) if tokens <= limit => (tokens, Finish::Stop),

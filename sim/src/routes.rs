@@ -53,7 +53,7 @@ impl Routes {
 
     /// Answers one request.
     pub(crate) async fn answer(&self, link: &Arc<Link>, request: Request<Incoming>) -> Answer {
-        match Endpoint::of(request.method().as_str(), request.uri().path()) {
+        match spoken(request.method(), request.uri().path()) {
             Some(endpoint) => Box::pin(self.generate(link, endpoint, request)).await,
             None => Ok(self.plain(link, request.method(), request.uri().path())),
         }
@@ -172,6 +172,14 @@ impl Routes {
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const UVICORN: HeaderValue = HeaderValue::from_static("uvicorn");
+
+/// The generating route, if it is one of those that this engine has.
+fn spoken(method: &Method, path: &str) -> Option<Endpoint> {
+    Endpoint::of(method.as_str(), path).filter(|endpoint| {
+        matches!(endpoint, Endpoint::Completions | Endpoint::ChatCompletions)
+            && endpoint.as_str() == path
+    })
+}
 
 fn not_allowed() -> (StatusCode, Option<&'static str>, String) {
     (

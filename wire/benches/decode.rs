@@ -30,21 +30,28 @@ fn llamacpp_chat(_: usize) -> String {
     format!("data: {head}\n\n")
 }
 
+fn vllm_responses(number: usize) -> String {
+    format!(
+        "event: response.output_text.delta\ndata: {{\"content_index\":0,\"delta\":\" morning\",\"item_id\":\"msg_8f3a2b9c0d1e4f5a\",\
+         \"logprobs\":[],\"output_index\":0,\"sequence_number\":{number},\"type\":\"response.output_text.delta\"}}\n\n"
+    )
+}
+
+fn vllm_messages(_: usize) -> String {
+    let data = r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":" morning"},"index":0}"#;
+    format!("event: content_block_delta\ndata: {data}\n\n")
+}
+
 fn decoder(endpoint: Endpoint) -> Decoder {
     Decoder::new(AnswerContext {
-        endpoint,
-        status: 200,
         content_type: Some("text/event-stream; charset=utf-8"),
-        content_encoding: None,
         stream_requested: Some(true),
-        n: Some(1),
-        prompts: Some(1),
-        echo: None,
+        ..AnswerContext::new(endpoint, 200)
     })
 }
 
 fn answers(criterion: &mut Criterion) {
-    let shapes: [(&str, Endpoint, Shape); 3] = [
+    let shapes: [(&str, Endpoint, Shape); 5] = [
         ("vllm chat", Endpoint::ChatCompletions, vllm_chat),
         (
             "vllm completions, running usage",
@@ -52,6 +59,8 @@ fn answers(criterion: &mut Criterion) {
             vllm_completions_with_usage,
         ),
         ("llamacpp chat", Endpoint::ChatCompletions, llamacpp_chat),
+        ("vllm responses", Endpoint::Responses, vllm_responses),
+        ("vllm messages", Endpoint::Messages, vllm_messages),
     ];
     let mut group = criterion.benchmark_group("answer");
     group.throughput(Throughput::Elements(EVENTS as u64));

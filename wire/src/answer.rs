@@ -60,6 +60,14 @@ pub enum FinishState {
 pub enum Terminator {
     /// `data: [DONE]`
     Done,
+    /// `response.completed` of `/v1/responses`; the status in it may say `incomplete`.
+    ResponseCompleted,
+    /// `response.incomplete`
+    ResponseIncomplete,
+    /// `response.failed`
+    ResponseFailed,
+    /// `message_stop` of `/v1/messages`; servers send it after an error too.
+    MessageStop,
     /// A whole JSON body that is no error.
     Body,
     /// No end mark, but all choices have a finish reason.

@@ -1,31 +1,12 @@
 //! An answer, from the first byte of its body to its end: framing, dialect, facts.
 
-use crate::dialect::{Dialect, Tally, Totals};
+use crate::context::Framing;
+use crate::dialect::{Asked, Dialect, Tally, Totals};
 use crate::sse::{Frame, Framer, Rest};
 use crate::{
-    Anomaly, Answer, CountSource, Endpoint, Event, FinishState, Terminator, TransportEnd, limits,
+    Anomaly, Answer, AnswerContext, CountSource, Event, FinishState, Terminator, TransportEnd,
+    limits,
 };
-
-/// What is known of an answer before its body: the head of the response, and what the request asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct AnswerContext<'a> {
-    /// The route that answers.
-    pub endpoint: Endpoint,
-    /// HTTP status.
-    pub status: u16,
-    /// `content-type`, with its parameters.
-    pub content_type: Option<&'a str>,
-    /// `content-encoding`
-    pub content_encoding: Option<&'a str>,
-    /// Whether a stream was asked for.
-    pub stream_requested: Option<bool>,
-    /// Answers asked for per prompt; 1 if not known.
-    pub n: Option<u32>,
-    /// Prompts in the request; 1 if not known.
-    pub prompts: Option<u32>,
-    /// Whether the answer repeats the prompt; no if not known.
-    pub echo: Option<bool>,
-}
 
 /// Decodes one answer. Bytes go in as they come from the transport, after its own framing (chunked coding) was undone.
 ///
@@ -62,29 +43,28 @@ impl Decoder {
     /// The body is an event stream if its content type says so, or if a stream was asked for, the status is no error and
     /// the type is not JSON. Anything else is one JSON body. Encoded bodies (gzip and the like) are not decoded.
     pub fn new(context: AnswerContext<'_>) -> Self {
-        let streamed = is_stream(&context);
-        let rejected = context.status >= 400;
-        let encoded = context
-            .content_encoding
-            .is_some_and(|encoding| !is_plain(encoding));
+        let asked = Asked::of(&context);
+        let framing = context.framing();
+        let streamed = framing != Framing::Body;
+        let encoded = context.is_encoded();
         let mut tally = Tally::default();
         if encoded {
             tally.anomaly(Anomaly::Opaque);
         }
-        if !streamed && !rejected && context.stream_requested == Some(true) {
+        if !streamed && !asked.rejected && context.stream_requested == Some(true) {
             tally.anomaly(Anomaly::BodyOnStream);
         }
-        let body = match (encoded, streamed) {
-            (true, _) => Body::Unread,
-            (false, true) => Body::Events(Framer::default()),
-            (false, false) => Body::Json(Vec::new()),
+        let body = match framing {
+            _ if encoded => Body::Unread,
+            Framing::Events => Body::Events(Framer::default()),
+            Framing::Body => Body::Json(Vec::new()),
         };
         Self {
             body,
-            dialect: Dialect::of(&context),
+            dialect: Dialect::new(asked),
             tally,
             streamed,
-            rejected,
+            rejected: asked.rejected,
             comments: 0,
             whole: false,
             stopped: encoded,
@@ -168,7 +148,10 @@ impl Decoder {
             FinishState::Cut if self.stopped && end == TransportEnd::Clean => FinishState::Complete,
             state => state,
         };
-        let missing = state == FinishState::Complete && !self.stopped;
+        let implied = outcome
+            .ending
+            .implied_mark()
+            .filter(|_| state == FinishState::Complete && !self.stopped);
         Answer {
             streamed: self.streamed,
             events: self.tally.events,
@@ -185,7 +168,7 @@ impl Decoder {
             reasoning_tokens: totals.reasoning,
             finish_reasons: outcome.finish_reasons,
             state,
-            terminator: mark.or(missing.then_some(Terminator::Missing)),
+            terminator: mark.or(implied),
             error: self.tally.error.take(),
             model: self.tally.model.take(),
             response_id: self.tally.response_id.take(),
@@ -195,38 +178,11 @@ impl Decoder {
 
     /// The end mark that was seen.
     fn mark(&self) -> Option<Terminator> {
-        if self.tally.done {
-            Some(Terminator::Done)
-        } else {
-            self.whole.then_some(Terminator::Body)
-        }
+        self.tally.mark.or(self.whole.then_some(Terminator::Body))
     }
 }
 
 fn judge(frame: Frame<'_>, dialect: &mut Dialect, tally: &mut Tally) -> Event {
     let evidence = dialect.event(frame.field, frame.data, tally);
     tally.take(evidence, frame.early)
-}
-
-// ---- The head
-
-fn is_stream(context: &AnswerContext<'_>) -> bool {
-    let media_type = context
-        .content_type
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
-    let is = |name: &str| media_type.eq_ignore_ascii_case(name);
-    let is_json = is("application/json") || media_type.to_ascii_lowercase().ends_with("+json");
-    is("text/event-stream")
-        || (!is_json && context.stream_requested == Some(true) && context.status < 400)
-}
-
-fn is_plain(encoding: &str) -> bool {
-    encoding
-        .split(',')
-        .map(str::trim)
-        .all(|coding| coding.is_empty() || coding.eq_ignore_ascii_case("identity"))
 }

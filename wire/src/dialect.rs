@@ -3,14 +3,24 @@
 //! A dialect keeps only state that later events are judged by; what every dialect counts alike is in [`Tally`]. To add
 //! one: a file here, an arm in [`Dialect`], and the routes in [`crate::Endpoint`].
 
-pub(crate) mod openai;
+mod asked;
+mod choices;
+mod counter;
+mod fault;
+mod messages;
+mod openai;
+mod responses;
 mod tally;
 
+pub(crate) use asked::Asked;
 pub(crate) use tally::Tally;
 
+use crate::json::cut_text;
 use crate::sse::Field;
-use crate::{AnswerContext, CountSource, FinishState, Terminator, Tokens};
+use crate::{CountSource, Endpoint, FinishState, Terminator, Tokens};
+use messages::Messages;
 use openai::OpenAi;
+use responses::Responses;
 
 /// What one event proves and shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +72,8 @@ pub(crate) struct Totals {
 #[derive(Debug)]
 pub(crate) enum Dialect {
     OpenAi(OpenAi),
+    Responses(Responses),
+    Messages(Messages),
 }
 
 // ---- Evidence
@@ -75,6 +87,18 @@ impl Evidence {
             answer: false,
         },
     };
+
+    /// What is proven where nothing counts tokens: at least one if something is shown.
+    pub(crate) fn of_shown(shows: Shows) -> Self {
+        Self {
+            tokens: if shows.anything() {
+                Tokens::AtLeastOne
+            } else {
+                Tokens::None
+            },
+            shows,
+        }
+    }
 }
 
 impl Shows {
@@ -86,27 +110,37 @@ impl Shows {
 // ---- Dialect
 
 impl Dialect {
-    pub(crate) fn of(context: &AnswerContext<'_>) -> Self {
-        Self::OpenAi(OpenAi::new(context))
+    pub(crate) fn new(asked: Asked) -> Self {
+        match asked.endpoint {
+            Endpoint::Completions | Endpoint::ChatCompletions => Self::OpenAi(OpenAi::new(asked)),
+            Endpoint::Responses => Self::Responses(Responses::new(asked)),
+            Endpoint::Messages => Self::Messages(Messages::new(asked)),
+        }
     }
 
     /// Judges the data of one event.
     pub(crate) fn event(&mut self, field: Field, data: &[u8], tally: &mut Tally) -> Evidence {
         match self {
             Self::OpenAi(dialect) => dialect.event(field, data, tally),
+            Self::Responses(dialect) => dialect.event(field, data, tally),
+            Self::Messages(dialect) => dialect.event(field, data, tally),
         }
     }
 
-    /// Reads a whole body; whether it was one JSON object.
+    /// Reads a whole body; whether it is an answer, and not an error or half a body.
     pub(crate) fn body(&mut self, body: &[u8], tally: &mut Tally) -> bool {
         match self {
             Self::OpenAi(dialect) => dialect.body(body, tally),
+            Self::Responses(dialect) => dialect.body(body, tally),
+            Self::Messages(dialect) => dialect.body(body, tally),
         }
     }
 
     pub(crate) fn finish(&mut self) -> Outcome {
         match self {
             Self::OpenAi(dialect) => dialect.finish(),
+            Self::Responses(dialect) => dialect.finish(),
+            Self::Messages(dialect) => dialect.finish(),
         }
     }
 }
@@ -114,6 +148,23 @@ impl Dialect {
 // ---- States
 
 impl Ending {
+    /// What finish reasons say went wrong; open if nothing did.
+    pub(crate) fn by_reasons<'r>(mut reasons: impl Iterator<Item = &'r str> + Clone) -> Self {
+        let is_abort = |reason| {
+            matches!(
+                reason,
+                "abort" | "aborted" | "cancelled" | "canceled" | "timeout" | "timed_out"
+            )
+        };
+        if reasons.clone().any(|reason| reason == "error") {
+            Self::Errored
+        } else if reasons.any(is_abort) {
+            Self::Aborted
+        } else {
+            Self::Open
+        }
+    }
+
     /// The state that an answer with this ending and end mark is in, if nothing worse is known of it.
     pub(crate) fn state(self, mark: Option<Terminator>) -> FinishState {
         match (self, mark) {
@@ -122,5 +173,30 @@ impl Ending {
             (Self::Finished, _) | (Self::Open, Some(_)) => FinishState::Complete,
             (Self::Open, None) => FinishState::Cut,
         }
+    }
+
+    /// What stands for an end mark where none was seen.
+    pub(crate) fn implied_mark(self) -> Option<Terminator> {
+        match self {
+            Self::Finished => Some(Terminator::Missing),
+            Self::Errored | Self::Aborted | Self::Open => None,
+        }
+    }
+}
+
+// ---- Facts
+
+/// Adds what is stated; nothing if neither is.
+fn add_stated(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Keeps the last text that is not empty, from how it is written in JSON.
+fn keep_text(kept: &mut Option<String>, raw: &[u8]) {
+    if !raw.is_empty() && kept.as_deref().map(str::as_bytes) != Some(raw) {
+        *kept = Some(cut_text(raw));
     }
 }

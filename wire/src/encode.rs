@@ -21,7 +21,8 @@ use crate::Endpoint;
 /// What all events of one answer share.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity<'a> {
-    /// The route: it decides the shape of everything.
+    /// The route: it decides the shape of everything. Completions and chats are what can be written; any other route is
+    /// taken for completions.
     pub endpoint: Endpoint,
     /// `id`, as `cmpl-…` or `chatcmpl-…`.
     pub id: &'a str,
@@ -79,16 +80,17 @@ pub struct Choice<'a> {
 impl Identity<'_> {
     /// Appends the role chunk of a choice, which carries no token. Completions have none, so nothing is appended there.
     pub fn role(&self, out: &mut Vec<u8>, choice: u32, running: Option<Usage>) {
-        if self.endpoint == Endpoint::ChatCompletions {
+        if self.is_chat() {
             event(out, &chat::RoleChunk::new(self, choice, running));
         }
     }
 
     /// Appends a chunk with a step's output.
     pub fn delta(&self, out: &mut Vec<u8>, delta: &Delta<'_>) {
-        match self.endpoint {
-            Endpoint::Completions => event(out, &completions::TextChunk::new(self, delta)),
-            Endpoint::ChatCompletions => event(out, &chat::ChatChunk::new(self, delta)),
+        if self.is_chat() {
+            event(out, &chat::ChatChunk::new(self, delta));
+        } else {
+            event(out, &completions::TextChunk::new(self, delta));
         }
     }
 
@@ -99,9 +101,10 @@ impl Identity<'_> {
 
     /// Appends a whole answer as one JSON body, without an end of line.
     pub fn whole(&self, out: &mut Vec<u8>, choices: &[Choice<'_>], total: Usage) {
-        match self.endpoint {
-            Endpoint::Completions => json(out, &completions::TextBody::new(self, choices, total)),
-            Endpoint::ChatCompletions => json(out, &chat::ChatBody::new(self, choices, total)),
+        if self.is_chat() {
+            json(out, &chat::ChatBody::new(self, choices, total));
+        } else {
+            json(out, &completions::TextBody::new(self, choices, total));
         }
     }
 
@@ -109,11 +112,16 @@ impl Identity<'_> {
     /// separators, nothing but ASCII), chats compact.
     pub fn error(&self, out: &mut Vec<u8>, error: &ErrorObject<'_>) {
         out.extend_from_slice(b"data: ");
-        match self.endpoint {
-            Endpoint::Completions => error.python(out),
-            Endpoint::ChatCompletions => error.compact(out),
+        if self.is_chat() {
+            error.compact(out);
+        } else {
+            error.python(out);
         }
         out.extend_from_slice(b"\n\n");
+    }
+
+    fn is_chat(&self) -> bool {
+        self.endpoint == Endpoint::ChatCompletions
     }
 }
 

@@ -194,6 +194,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The whole number that is one member of an object; `None` inside if there is none.
+    pub(crate) fn count_member(&mut self, wanted: &[u8]) -> Option<Option<u64>> {
+        let mut count = None;
+        self.object(|cursor, key| {
+            if key == wanted {
+                count = cursor.count()?;
+                return Some(());
+            }
+            cursor.skip()
+        })?;
+        Some(count)
+    }
+
     /// How many elements a list has; `None` inside for any other value.
     pub(crate) fn length(&mut self) -> Option<Option<u64>> {
         if self.peek()? != b'[' {

@@ -13,6 +13,7 @@ pub mod limits;
 pub mod sse;
 
 mod answer;
+mod context;
 mod decoder;
 mod dialect;
 mod endpoint;
@@ -21,7 +22,8 @@ mod json;
 mod request;
 
 pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, TransportEnd};
-pub use decoder::{AnswerContext, Decoder};
+pub use context::AnswerContext;
+pub use decoder::Decoder;
 pub use endpoint::Endpoint;
 pub use event::{Event, Tokens};
 pub use request::{RequestFacts, RequestScan};

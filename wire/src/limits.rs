@@ -2,7 +2,11 @@
 
 /// Longest line of an event stream, and longest data of one event, that is decoded, in bytes. Beyond it the exchange is no
 /// longer decoded and its answer carries [`crate::Anomaly::OversizeEvent`].
-pub const LINE_BYTES: usize = 16 * 1024;
+///
+/// A token's event is a few hundred bytes, but some events carry a whole prompt or a whole answer: the ids of a prompt (some
+/// 30 000 tokens fit), the terminal event of `/v1/responses`, llama.cpp's last object, SGLang's text so far. A buffer grows
+/// to the longest line that came in pieces, so that only the exchanges with such lines pay for them.
+pub const LINE_BYTES: usize = 256 * 1024;
 
 /// Longest whole (not streamed) JSON body that is kept for decoding, in bytes.
 pub const WHOLE_BODY_BYTES: usize = 1024 * 1024;

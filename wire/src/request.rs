@@ -4,6 +4,7 @@
 //! learned before the body broke off, or stopped being JSON, stands.
 
 mod gather;
+mod member;
 mod tokenizer;
 
 use crate::Endpoint;
@@ -23,15 +24,17 @@ pub struct RequestFacts {
     pub n: Option<u32>,
     /// Prompts in the request: 1 for a text or a list of token ids, the length of a list of texts or of lists.
     pub prompts: Option<u32>,
-    /// Messages of a chat.
+    /// Messages of a chat, or items of an `input` list.
     pub messages: Option<u32>,
     /// Tools offered.
     pub tools: Option<u32>,
     /// Prompt tokens, where the prompt was given as token ids.
     pub prompt_tokens: Option<u64>,
-    /// Bytes of prompt text: string values of `prompt`, or of `content` and `text` inside `messages`, unescaped length.
+    /// Bytes of prompt text, unescaped length: string values of `prompt` or `input`, or of `content` and `text` inside a list
+    /// of messages, with `system` or `instructions` before them.
     pub prompt_bytes: Option<u64>,
-    /// `max_tokens` or `max_completion_tokens` (the latter wins).
+    /// The limit of generated tokens, by the route's name for it: `max_tokens` or `max_completion_tokens` (the latter wins),
+    /// `max_output_tokens`.
     pub max_tokens: Option<u32>,
     /// `echo`
     pub echo: Option<bool>,

@@ -6,14 +6,9 @@ use loadproof_wire::{AnswerContext, Decoder, Endpoint, Event, RequestScan, Trans
 use std::ops::Range;
 
 const STREAM: AnswerContext<'static> = AnswerContext {
-    endpoint: Endpoint::ChatCompletions,
-    status: 200,
     content_type: Some("text/event-stream"),
-    content_encoding: None,
     stream_requested: Some(true),
-    n: Some(1),
-    prompts: Some(1),
-    echo: None,
+    ..AnswerContext::new(Endpoint::ChatCompletions, 200)
 };
 
 /// Events as vLLM, with and without running usage, and llama.cpp write them, in reads of some size.
@@ -66,6 +61,60 @@ fn a_token_event_asks_for_no_memory() {
                 .token_events
                 >= 400
         );
+    }
+}
+
+/// An event of each dialect that says `number` where it counts.
+fn dialects(number: u32) -> Vec<(Endpoint, &'static str, String)> {
+    const SSE: &str = "text/event-stream";
+    let sse = |data: String| format!("data: {data}\n\n");
+    vec![
+        (
+            Endpoint::Responses,
+            SSE,
+            sse(format!(
+                r#"{{"delta":" {number}","item_id":"m","sequence_number":{number},"type":"response.output_text.delta"}}"#
+            )),
+        ),
+        (
+            Endpoint::Messages,
+            SSE,
+            sse(format!(
+                r#"{{"type":"content_block_delta","delta":{{"type":"text_delta","text":" {number}"}},"index":0}}"#
+            )),
+        ),
+    ]
+}
+
+#[test]
+fn a_token_event_of_any_dialect_asks_for_no_memory() {
+    for which in 0..dialects(0).len() {
+        let (endpoint, content_type, _) = dialects(0).swap_remove(which);
+        let reads = |numbers: Range<u32>, size: usize| -> Vec<Vec<u8>> {
+            let events = numbers.map(|number| dialects(number).swap_remove(which).2);
+            let bytes = events.collect::<String>().into_bytes();
+            bytes.chunks(size).map(<[u8]>::to_vec).collect()
+        };
+        for size in [1, 7, 100, 4096] {
+            let (first, rest) = (reads(1000..1400, size), reads(1400..1800, size));
+            let mut decoder = Decoder::new(AnswerContext {
+                content_type: Some(content_type),
+                ..AnswerContext::new(endpoint, 200)
+            });
+            let mut events = Vec::new();
+            push_all(&mut decoder, &first, &mut events);
+            let asked = measure(|| push_all(&mut decoder, &rest, &mut events));
+            assert_eq!(
+                asked.count_total, 0,
+                "{endpoint:?}, reads of {size}: {asked:?}"
+            );
+            let answer = decoder.finish(TransportEnd::Clean, &mut events);
+            assert_eq!(
+                (answer.token_events, answer.anomalies),
+                (800, vec![]),
+                "{endpoint:?}"
+            );
+        }
     }
 }
 

@@ -44,16 +44,22 @@ fn the_corpus_has_each_engine() {
             .filter(|case| case.engine == engine)
             .count()
     };
-    assert_eq!(
-        (
-            of("vllm"),
-            of("vllm-rust"),
-            of("llamacpp"),
-            of("generic"),
-            corpus.cases.len()
-        ),
-        (28, 4, 6, 24, 62)
-    );
+    let engines = [
+        ("vllm", 38),
+        ("vllm-rust", 4),
+        ("sglang", 13),
+        ("sglang-rust", 1),
+        ("trtllm", 9),
+        ("triton-openai", 2),
+        ("tgi", 6),
+        ("llamacpp", 8),
+        ("generic", 25),
+    ];
+    for (engine, cases) in engines {
+        assert_eq!(of(engine), cases, "{engine}");
+    }
+    let all: usize = engines.iter().map(|(_, cases)| cases).sum();
+    assert_eq!(corpus.cases.len(), all);
 }
 
 #[test]
@@ -98,14 +104,10 @@ fn a_compressed_answer_is_refused_not_misread() {
         .find(|case| case.is_compressed())
         .expect("there is one");
     let context = loadproof_wire::AnswerContext {
-        endpoint: case.decoded_endpoint().unwrap(),
-        status: 200,
         content_type: Some("text/event-stream"),
         content_encoding: Some("gzip"),
         stream_requested: Some(true),
-        n: None,
-        prompts: None,
-        echo: None,
+        ..loadproof_wire::AnswerContext::new(case.decoded_endpoint().unwrap(), 200)
     };
     let mut decoder = loadproof_wire::Decoder::new(context);
     let mut events = Vec::new();

@@ -8,13 +8,19 @@
 mod corpus;
 
 use corpus::{Corpus, Reads};
-use loadproof_wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
+use loadproof_wire::{
+    Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event, FinishState, Tokens,
+    TransportEnd,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
+
+/// What the head may say of the body.
+const CONTENT_TYPES: [&str; 2] = ["text/event-stream", "application/json"];
 
 /// The bytes of every recorded answer, in its framing or not.
 static RECORDED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -29,14 +35,10 @@ static RECORDED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 
 fn context(endpoint: Endpoint, content_type: &'static str) -> AnswerContext<'static> {
     AnswerContext {
-        endpoint,
-        status: 200,
         content_type: Some(content_type),
-        content_encoding: None,
         stream_requested: Some(true),
         n: Some(2),
-        prompts: None,
-        echo: None,
+        ..AnswerContext::new(endpoint, 200)
     }
 }
 
@@ -86,29 +88,62 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-fn check_cuts(bytes: &[u8], ends: &[usize], size: usize) -> Result<(), TestCaseError> {
-    for endpoint in [Endpoint::Completions, Endpoint::ChatCompletions] {
-        for content_type in ["text/event-stream", "application/json"] {
-            let context = context(endpoint, content_type);
-            let whole = read(context, [bytes]);
-            prop_assert_eq!(&read(context, Reads::EndAt(ends).of(bytes)), &whole);
-            prop_assert_eq!(&read(context, Reads::Of(size).of(bytes)), &whole);
-        }
+fn endpoint() -> impl Strategy<Value = Endpoint> {
+    prop::sample::select(Endpoint::ALL.to_vec())
+}
+
+fn check_cuts(
+    endpoint: Endpoint,
+    bytes: &[u8],
+    ends: &[usize],
+    size: usize,
+) -> Result<(), TestCaseError> {
+    for content_type in CONTENT_TYPES {
+        let context = context(endpoint, content_type);
+        let whole = read(context, [bytes]);
+        prop_assert_eq!(&read(context, Reads::EndAt(ends).of(bytes)), &whole);
+        prop_assert_eq!(&read(context, Reads::Of(size).of(bytes)), &whole);
+        check_claims(&whole)?;
     }
+    Ok(())
+}
+
+/// An answer counts what its events were, and claims no end that it has not seen.
+fn check_claims((events, answer): &(Vec<Event>, Answer)) -> Result<(), TestCaseError> {
+    let proven: u64 = events
+        .iter()
+        .map(|event| match event.tokens {
+            Tokens::None => 0,
+            Tokens::AtLeastOne => 1,
+            Tokens::Exactly(count) => u64::from(count),
+        })
+        .sum();
+    prop_assert_eq!(answer.output_tokens_min, proven);
+    prop_assert_eq!(answer.events, events.len() as u64);
+    let stopped = answer
+        .anomalies
+        .iter()
+        .any(|(kind, _)| matches!(kind, Anomaly::OversizeEvent | Anomaly::Opaque));
+    let complete = answer.state == FinishState::Complete;
+    prop_assert!(!complete || stopped || answer.terminator.is_some());
+    prop_assert_eq!(
+        answer.output_tokens.is_none(),
+        answer.output_source == CountSource::None
+    );
     Ok(())
 }
 
 proptest! {
     #[test]
-    fn cuts_change_nothing(bytes in damaged(), ends in prop::collection::vec(any::<Index>(), 0..6), size in 1_usize..40) {
+    fn cuts_change_nothing(endpoint in endpoint(), bytes in damaged(), ends in prop::collection::vec(any::<Index>(), 0..6), size in 1_usize..40) {
         let mut ends: Vec<usize> = ends.iter().map(|end| end.index(bytes.len() + 1)).collect();
         ends.sort_unstable();
-        check_cuts(&bytes, &ends, size)?;
+        check_cuts(endpoint, &bytes, &ends, size)?;
     }
 
     #[test]
-    fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..300), size in 1_usize..40) {
-        check_cuts(&bytes, &[], size)?;
+    fn no_bytes_break_it(endpoint in endpoint(), bytes in prop::collection::vec(any::<u8>(), 0..300), size in 1_usize..40) {
+        check_cuts(endpoint, &bytes, &[], size)?;
     }
 }
 

@@ -54,6 +54,47 @@ fn whole() -> RequestFacts {
     }
 }
 
+/// What the facts of a route are, apart from those that every route states alike.
+fn stated(endpoint: Endpoint, body: &str) -> (RequestFacts, [Option<u64>; 2]) {
+    let facts = facts(endpoint, body);
+    let sizes = [facts.prompt_bytes, facts.prompt_tokens];
+    (facts, sizes)
+}
+
+#[test]
+fn responses() {
+    let body = r#"{"model":"m","stream":true,"instructions":"Be brief.","max_output_tokens":7,"tools":[{}],
+        "input":[{"role":"user","content":[{"type":"input_text","text":"Hi"}]},{"role":"user","content":"you"}],"n":1}"#;
+    let (facts, sizes) = stated(Endpoint::Responses, body);
+    assert_eq!(sizes, [Some(9 + 2 + 3), None]);
+    assert_eq!(
+        (facts.messages, facts.max_tokens, facts.tools, facts.stream),
+        (Some(2), Some(7), Some(1), Some(true))
+    );
+    let (facts, sizes) = stated(Endpoint::Responses, r#"{"input":"Hi","max_tokens":3}"#);
+    assert_eq!(
+        (sizes, facts.messages, facts.max_tokens),
+        ([Some(2), None], None, None)
+    );
+}
+
+#[test]
+fn messages() {
+    let body = r#"{"model":"m","max_tokens":5,"system":[{"type":"text","text":"Be brief."}],
+        "messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}],"prompt":"no"}"#;
+    let (facts, sizes) = stated(Endpoint::Messages, body);
+    assert_eq!(sizes, [Some(9 + 2), None]);
+    assert_eq!(
+        (facts.messages, facts.max_tokens, facts.prompts),
+        (Some(1), Some(5), None)
+    );
+    let (_, sizes) = stated(
+        Endpoint::Messages,
+        r#"{"system":"Be","messages":[{"content":"Hi"}],"system":"Be brief."}"#,
+    );
+    assert_eq!(sizes, [Some(9 + 2), None]);
+}
+
 #[test]
 fn a_chat() {
     let body = r#"{

@@ -25,14 +25,10 @@ fn identity(endpoint: Endpoint) -> Identity<'static> {
 fn decode(endpoint: Endpoint, content_type: &str, n: u32, body: &[u8]) -> (Vec<Event>, Answer) {
     let read = |size: usize| {
         let mut decoder = Decoder::new(AnswerContext {
-            endpoint,
-            status: 200,
             content_type: Some(content_type),
-            content_encoding: None,
             stream_requested: Some(content_type == STREAM),
             n: Some(n),
-            prompts: Some(1),
-            echo: None,
+            ..AnswerContext::new(endpoint, 200)
         });
         let mut events = Vec::new();
         for piece in body.chunks(size) {

@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((size, bytes)) = data.split_first() else {
         return;
     };
-    for endpoint in [Endpoint::Completions, Endpoint::ChatCompletions] {
+    for endpoint in Endpoint::ALL {
         let whole = scan(endpoint, bytes, bytes.len().max(1));
         assert_eq!(scan(endpoint, bytes, usize::from(*size).max(1)), whole);
     }

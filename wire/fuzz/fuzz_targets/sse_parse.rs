@@ -1,21 +1,13 @@
-//! Any bytes as an answer: nothing breaks, and how they are cut changes nothing. The first byte is the length of a read.
+//! Any bytes as an answer: nothing breaks, and how they are cut changes nothing. The first byte is the length of a read,
+//! the second one chooses the route.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use loadproof_wire::{Answer, AnswerContext, Decoder, Endpoint, Event, TransportEnd};
 
-fn read(content_type: &str, bytes: &[u8], size: usize) -> (Vec<Event>, Answer) {
-    let mut decoder = Decoder::new(AnswerContext {
-        endpoint: Endpoint::ChatCompletions,
-        status: 200,
-        content_type: Some(content_type),
-        content_encoding: None,
-        stream_requested: Some(true),
-        n: Some(2),
-        prompts: None,
-        echo: None,
-    });
+fn read(context: AnswerContext<'_>, bytes: &[u8], size: usize) -> (Vec<Event>, Answer) {
+    let mut decoder = Decoder::new(context);
     let mut events = Vec::new();
     for push in bytes.chunks(size) {
         let was_whole = decoder.pending_whole();
@@ -30,11 +22,18 @@ fn read(content_type: &str, bytes: &[u8], size: usize) -> (Vec<Event>, Answer) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((size, bytes)) = data.split_first() else {
+    let [size, route, bytes @ ..] = data else {
         return;
     };
+    let endpoint = Endpoint::ALL[usize::from(*route) % Endpoint::ALL.len()];
     for content_type in ["text/event-stream", "application/json"] {
-        let whole = read(content_type, bytes, bytes.len().max(1));
-        assert_eq!(read(content_type, bytes, usize::from(*size).max(1)), whole);
+        let context = AnswerContext {
+            content_type: Some(content_type),
+            stream_requested: Some(true),
+            n: Some(2),
+            ..AnswerContext::new(endpoint, 200)
+        };
+        let whole = read(context, bytes, bytes.len().max(1));
+        assert_eq!(read(context, bytes, usize::from(*size).max(1)), whole);
     }
 });

@@ -9,10 +9,12 @@ mod choice;
 mod chunk;
 mod total;
 
-use super::{Evidence, Outcome, Shows, Tally};
+use super::choices::Choices;
+use super::counter::{Judged, exactly};
+use super::{Asked, Evidence, Outcome, Shows, Tally, add_stated};
 use crate::sse::Field;
-use crate::{Anomaly, AnswerContext, Endpoint, Tokens};
-use choice::{Choices, Judged};
+use crate::{Anomaly, Terminator, Tokens};
+use choice::Choice;
 use chunk::{ChoiceFacts, Chunk, Usage};
 use std::mem;
 use total::{FinalUsage, Lists};
@@ -20,16 +22,8 @@ use total::{FinalUsage, Lists};
 /// State of an answer.
 #[derive(Debug)]
 pub(crate) struct OpenAi {
-    endpoint: Endpoint,
-    /// Answers per prompt: choice index = prompt number × `n` + answer number.
-    n: u32,
-    /// Prompts of the request.
-    prompts: u32,
-    /// Log-probabilities list the prompt's tokens too.
-    echo: bool,
-    /// The status says that this is an error.
-    rejected: bool,
-    choices: Choices,
+    asked: Asked,
+    choices: Choices<Choice>,
     usage: FinalUsage,
     lists: Lists,
     /// Choices of the chunk at hand; kept so that its memory is used again.
@@ -54,13 +48,9 @@ struct Proof {
 // ---- OpenAi
 
 impl OpenAi {
-    pub(super) fn new(context: &AnswerContext<'_>) -> Self {
+    pub(super) fn new(asked: Asked) -> Self {
         Self {
-            endpoint: context.endpoint,
-            n: context.n.unwrap_or(1).max(1),
-            prompts: context.prompts.unwrap_or(1).max(1),
-            echo: context.echo.unwrap_or(false),
-            rejected: context.status >= 400,
+            asked,
             choices: Choices::default(),
             usage: FinalUsage::default(),
             lists: Lists::default(),
@@ -71,15 +61,13 @@ impl OpenAi {
     /// Judges the data of one event.
     pub(super) fn event(&mut self, field: Field, data: &[u8], tally: &mut Tally) -> Evidence {
         if data == b"[DONE]" {
-            tally.done = true;
+            tally.mark = Some(Terminator::Done);
             return Evidence::NONE;
         }
         match (self.parse(data), field) {
             (Some(chunk), Field::Data) => return self.chunk(data, &chunk, tally),
             (Some(chunk), Field::Error) => tally.error(chunk.error.message_anywhere()),
-            (None, Field::Error) => tally.error(Some(data).filter(|data| !data.is_empty())),
-            (None, Field::Data) if data.is_empty() => {}
-            (None, Field::Data) => tally.anomaly(Anomaly::BadJson),
+            (None, field) => tally.unreadable(field, data),
         }
         Evidence::NONE
     }
@@ -92,7 +80,7 @@ impl OpenAi {
             }
             return false;
         };
-        if self.rejected || chunk.error.is_error(!self.scratch.is_empty()) {
+        if self.asked.rejected || chunk.error.is_error(!self.scratch.is_empty()) {
             tally.error(chunk.error.message_anywhere());
             return false;
         }
@@ -128,7 +116,7 @@ impl OpenAi {
 
     fn parse<'a>(&mut self, data: &'a [u8]) -> Option<Chunk<'a>> {
         let chunk = Chunk::parse(data, &mut self.scratch)?;
-        if self.echo {
+        if self.asked.echo {
             self.scratch.iter_mut().for_each(|facts| facts.logprobs = 0);
         }
         Some(chunk)
@@ -206,19 +194,11 @@ impl Proof {
         let tokens = match self.known {
             _ if !self.token => Tokens::None,
             None => Tokens::AtLeastOne,
-            Some(known) => Tokens::Exactly(u32::try_from(known).unwrap_or(u32::MAX)),
+            Some(known) => exactly(known),
         };
         Evidence {
             tokens,
             shows: self.shows,
         }
-    }
-}
-
-/// Adds what is stated; nothing if neither is.
-fn add_stated(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        (one, other) => one.or(other),
     }
 }

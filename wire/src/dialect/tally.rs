@@ -2,7 +2,8 @@
 
 use super::Evidence;
 use crate::json::cut_text;
-use crate::{Anomaly, Event, Tokens};
+use crate::sse::Field;
+use crate::{Anomaly, Event, Terminator, Tokens};
 
 /// The counts so far.
 #[derive(Debug, Default)]
@@ -18,8 +19,8 @@ pub(crate) struct Tally {
     pub(crate) errored: bool,
     /// Message of the first error object that has one.
     pub(crate) error: Option<String>,
-    /// `[DONE]` came.
-    pub(crate) done: bool,
+    /// The end mark that was seen.
+    pub(crate) mark: Option<Terminator>,
     anomalies: [u64; Anomaly::ALL.len()],
 }
 
@@ -66,9 +67,25 @@ impl Tally {
         }
     }
 
+    /// An event came whose data is no JSON. One without any data is a heartbeat.
+    pub(crate) fn unreadable(&mut self, field: Field, data: &[u8]) {
+        match field {
+            Field::Error => self.error(Some(data).filter(|data| !data.is_empty())),
+            Field::Data if data.is_empty() => {}
+            Field::Data => self.anomaly(Anomaly::BadJson),
+        }
+    }
+
     pub(crate) fn anomaly(&mut self, anomaly: Anomaly) {
+        self.anomalies_of(anomaly, 1);
+    }
+
+    /// Something went wrong so many times.
+    pub(crate) fn anomalies_of(&mut self, anomaly: Anomaly, times: u64) {
         for (count, kind) in self.anomalies.iter_mut().zip(Anomaly::ALL) {
-            *count += u64::from(kind == anomaly);
+            if kind == anomaly {
+                *count = count.saturating_add(times);
+            }
         }
     }
 

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::opening::{CHAT, Null, Opening, TEXT};
 use super::{Identity, Usage};
-use crate::Endpoint;
 
 /// Running counts. Chats have a null that completions don't.
 #[derive(Serialize)]
@@ -118,10 +117,7 @@ pub(super) struct UsageChunk<'a> {
 
 impl<'a> UsageChunk<'a> {
     pub(super) fn new(identity: &Identity<'a>, total: Usage) -> Self {
-        let object = match identity.endpoint {
-            Endpoint::Completions => TEXT,
-            Endpoint::ChatCompletions => CHAT,
-        };
+        let object = if identity.is_chat() { CHAT } else { TEXT };
         Self {
             opening: Opening::of(identity, object),
             choices: [],

@@ -4,6 +4,7 @@
 //! read JSON into a dictionary see it; below the top level that is so for `stream_options` alone.
 
 use super::RequestFacts;
+use super::member::{Member, StreamOption};
 use super::tokenizer::Token;
 use crate::Endpoint;
 use crate::json::Decoded;
@@ -13,7 +14,10 @@ use crate::json::Decoded;
 pub(super) struct Gather {
     endpoint: Endpoint,
     facts: RequestFacts,
-    max_completion_tokens: Option<u32>,
+    /// Of the name that wins.
+    max_tokens_first: Option<u32>,
+    /// Bytes of the text before the messages.
+    preamble_bytes: u64,
     /// Open arrays and objects.
     depth: u32,
     /// The key at the top level that the value at hand belongs to.
@@ -26,32 +30,6 @@ pub(super) struct Gather {
     bytes: u64,
     /// For each depth, whether the nearest key is `content` or `text`; a bit each, the innermost is the lowest.
     in_content: u64,
-}
-
-/// The members of the top level that matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Member {
-    Model,
-    Stream,
-    N,
-    Prompt,
-    Messages,
-    Tools,
-    MaxTokens,
-    MaxCompletionTokens,
-    Echo,
-    StreamOptions,
-    Temperature,
-    TopP,
-    Seed,
-    Other,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StreamOption {
-    IncludeUsage,
-    ContinuousUsage,
-    Other,
 }
 
 /// Elements of a list, by kind.
@@ -73,7 +51,8 @@ impl Gather {
         Self {
             endpoint,
             facts: RequestFacts::default(),
-            max_completion_tokens: None,
+            max_tokens_first: None,
+            preamble_bytes: 0,
             depth: 0,
             member: Member::Other,
             option: StreamOption::Other,
@@ -85,7 +64,10 @@ impl Gather {
 
     pub(super) fn finish(mut self, whole: bool) -> RequestFacts {
         self.facts.whole = whole;
-        self.facts.max_tokens = self.max_completion_tokens.or(self.facts.max_tokens);
+        self.facts.max_tokens = self.max_tokens_first.or(self.facts.max_tokens);
+        if let Some(bytes) = &mut self.facts.prompt_bytes {
+            *bytes = bytes.saturating_add(self.preamble_bytes);
+        }
         self.facts
     }
 
@@ -108,7 +90,7 @@ impl Gather {
     fn key(&mut self, key: &[u8]) {
         match (self.depth, self.member) {
             (1, _) => {
-                self.member = Member::of(key);
+                self.member = Member::of(self.endpoint, key);
                 self.forget();
             }
             (2, Member::StreamOptions) => self.option = StreamOption::of(key),
@@ -126,22 +108,19 @@ impl Gather {
             Member::Model => facts.model = None,
             Member::Stream => facts.stream = None,
             Member::N => facts.n = None,
-            Member::Prompt if self.endpoint == Endpoint::Completions => {
+            Member::Prompt => {
                 (facts.prompts, facts.prompt_tokens, facts.prompt_bytes) = (None, None, None);
             }
-            Member::Messages if self.endpoint == Endpoint::ChatCompletions => {
-                (facts.messages, facts.prompt_bytes) = (None, None);
-            }
+            Member::Messages => (facts.messages, facts.prompt_bytes) = (None, None),
+            Member::Preamble => self.preamble_bytes = 0,
             Member::Tools => facts.tools = None,
             Member::MaxTokens => facts.max_tokens = None,
-            Member::MaxCompletionTokens => self.max_completion_tokens = None,
+            Member::MaxTokensFirst => self.max_tokens_first = None,
             Member::Echo => facts.echo = None,
             Member::StreamOptions => (facts.include_usage, facts.continuous_usage) = (None, None),
             Member::Temperature => facts.temperature = None,
             Member::TopP => facts.top_p = None,
             Member::Seed => facts.seed = None,
-            // The other endpoint's input means nothing here.
-            Member::Prompt | Member::Messages => self.member = Member::Other,
             Member::Other => {}
         }
     }
@@ -190,6 +169,7 @@ impl Gather {
                 self.facts.messages = Some(self.list.elements);
                 self.facts.prompt_bytes = Some(self.bytes);
             }
+            Member::Preamble => self.preamble_bytes = self.bytes,
             Member::Tools => self.facts.tools = Some(self.list.elements),
             _ => {}
         }
@@ -203,7 +183,11 @@ impl Gather {
                 self.facts.prompt_bytes = Some(text.len());
             }
             Member::Prompt if self.depth == 2 => self.bytes = self.bytes.saturating_add(text.len()),
-            Member::Messages if self.in_content & 1 == 1 => {
+            Member::Messages if self.depth == 1 && self.endpoint == Endpoint::Responses => {
+                self.facts.prompt_bytes = Some(text.len());
+            }
+            Member::Preamble if self.depth == 1 => self.preamble_bytes = text.len(),
+            Member::Messages | Member::Preamble if self.in_content & 1 == 1 => {
                 self.bytes = self.bytes.saturating_add(text.len());
             }
             _ => {}
@@ -217,8 +201,8 @@ impl Gather {
             (1, Member::Echo, Token::Bool(echo)) => facts.echo = Some(echo),
             (1, Member::N, Token::Number(number)) => facts.n = parse(number),
             (1, Member::MaxTokens, Token::Number(number)) => facts.max_tokens = parse(number),
-            (1, Member::MaxCompletionTokens, Token::Number(number)) => {
-                self.max_completion_tokens = parse(number);
+            (1, Member::MaxTokensFirst, Token::Number(number)) => {
+                self.max_tokens_first = parse(number);
             }
             (1, Member::Temperature, Token::Number(number)) => facts.temperature = parse(number),
             (1, Member::TopP, Token::Number(number)) => facts.top_p = parse(number),
@@ -264,39 +248,6 @@ impl List {
             0 => None,
             _ if self.numbers == u64::from(self.elements) => Some(self.numbers),
             _ => lists_only.then_some(self.inner_numbers),
-        }
-    }
-}
-
-// ---- Keys
-
-impl Member {
-    fn of(key: &[u8]) -> Self {
-        match key {
-            b"model" => Self::Model,
-            b"stream" => Self::Stream,
-            b"n" => Self::N,
-            b"prompt" => Self::Prompt,
-            b"messages" => Self::Messages,
-            b"tools" => Self::Tools,
-            b"max_tokens" => Self::MaxTokens,
-            b"max_completion_tokens" => Self::MaxCompletionTokens,
-            b"echo" => Self::Echo,
-            b"stream_options" => Self::StreamOptions,
-            b"temperature" => Self::Temperature,
-            b"top_p" => Self::TopP,
-            b"seed" => Self::Seed,
-            _ => Self::Other,
-        }
-    }
-}
-
-impl StreamOption {
-    fn of(key: &[u8]) -> Self {
-        match key {
-            b"include_usage" => Self::IncludeUsage,
-            b"continuous_usage_stats" => Self::ContinuousUsage,
-            _ => Self::Other,
         }
     }
 }

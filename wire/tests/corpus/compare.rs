@@ -134,6 +134,10 @@ fn state(state: FinishState) -> &'static str {
 fn terminator(terminator: Terminator) -> &'static str {
     match terminator {
         Terminator::Done => "[DONE]",
+        Terminator::ResponseCompleted => "response.completed",
+        Terminator::ResponseIncomplete => "response.incomplete",
+        Terminator::ResponseFailed => "response.failed",
+        Terminator::MessageStop => "message_stop",
         Terminator::Body => "body",
         Terminator::Missing => "missing",
     }

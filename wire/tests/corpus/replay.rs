@@ -119,14 +119,13 @@ impl Player<'_> {
         let request = &self.case.request;
         let (_, decoder) = self.decoder.get_or_insert_with(|| {
             let context = AnswerContext {
-                endpoint: self.endpoint,
-                status,
                 content_type: content.0,
                 content_encoding: content.1,
                 stream_requested: request.stream,
                 n: request.n,
                 prompts: request.prompts,
                 echo: request.echo,
+                ..AnswerContext::new(self.endpoint, status)
             };
             (status, Decoder::new(context))
         });

@@ -5,6 +5,8 @@ mod counters;
 mod dates;
 mod endings;
 mod limits;
+mod messages;
+mod responses;
 mod tokens;
 mod totals;
 
@@ -15,14 +17,9 @@ use loadproof_wire::{
 };
 
 const STREAM: AnswerContext<'static> = AnswerContext {
-    endpoint: Endpoint::ChatCompletions,
-    status: 200,
     content_type: Some("text/event-stream"),
-    content_encoding: None,
     stream_requested: Some(true),
-    n: None,
-    prompts: None,
-    echo: None,
+    ..AnswerContext::new(Endpoint::ChatCompletions, 200)
 };
 
 const COMPLETIONS: AnswerContext<'static> = AnswerContext {

@@ -4,6 +4,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use crate::dialect::Shows;
+use crate::dialect::fault::Fault;
 use crate::json::{Cursor, Span};
 use crate::limits;
 
@@ -19,7 +20,7 @@ pub(super) struct Chunk<'a> {
     pub(super) prompt_ids: Option<u64>,
     /// SGLang's lists of all ids, sent once at the end.
     pub(super) all_ids: AllIds,
-    pub(super) error: ErrorFacts<'a>,
+    pub(super) error: Fault<'a>,
 }
 
 /// What one element of `choices` says.
@@ -60,22 +61,6 @@ pub(super) struct AllIds {
     pub(super) output: Option<u64>,
 }
 
-/// The places where servers put an error.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct ErrorFacts<'a> {
-    error: Option<ErrorValue<'a>>,
-    /// `"object":"error"`: the message is a member of the chunk itself.
-    flat: bool,
-    message: Option<&'a [u8]>,
-    detail: Option<ErrorValue<'a>>,
-}
-
-/// A text, or an object with or without a message.
-#[derive(Debug, PartialEq, Eq)]
-struct ErrorValue<'a> {
-    message: Option<&'a [u8]>,
-}
-
 // ---- Chunk
 
 impl<'a> Chunk<'a> {
@@ -110,11 +95,7 @@ impl<'a> Chunk<'a> {
             b"timings" => self.statement.timings = Usage::read_timings(cursor)?,
             b"prompt_token_ids" => self.prompt_ids = cursor.length()?,
             b"sglext" => self.all_ids = AllIds::read(cursor)?,
-            b"object" => self.error.flat = cursor.text()? == Some(b"error"),
-            b"error" => self.error.error = ErrorValue::read(cursor)?,
-            b"message" => self.error.message = cursor.text()?,
-            b"detail" => self.error.detail = ErrorValue::read(cursor)?,
-            _ => cursor.skip()?,
+            _ => self.error.member(cursor, key)?,
         }
         Some(())
     }
@@ -236,9 +217,9 @@ impl Usage {
             match key {
                 b"prompt_tokens" => usage.prompt = cursor.count()?,
                 b"completion_tokens" => usage.output = cursor.count()?,
-                b"prompt_tokens_details" => usage.cached = read_member(cursor, b"cached_tokens")?,
+                b"prompt_tokens_details" => usage.cached = cursor.count_member(b"cached_tokens")?,
                 b"completion_tokens_details" => {
-                    usage.reasoning = read_member(cursor, b"reasoning_tokens")?;
+                    usage.reasoning = cursor.count_member(b"reasoning_tokens")?;
                 }
                 // SGLang has it here.
                 b"reasoning_tokens" => reasoning = cursor.count()?,
@@ -273,18 +254,6 @@ impl Usage {
     }
 }
 
-fn read_member(cursor: &mut Cursor<'_>, wanted: &[u8]) -> Option<Option<u64>> {
-    let mut count = None;
-    cursor.object(|cursor, key| {
-        if key == wanted {
-            count = cursor.count()?;
-            return Some(());
-        }
-        cursor.skip()
-    })?;
-    Some(count)
-}
-
 impl AllIds {
     fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
         let mut ids = Self::default();
@@ -304,62 +273,5 @@ impl AllIds {
             Some(())
         })?;
         Some(ids)
-    }
-}
-
-// ---- ErrorFacts
-
-impl<'a> ErrorFacts<'a> {
-    /// Whether the chunk reports an error. `detail` alone does so only where there is no answer beside it.
-    pub(super) fn is_error(&self, has_choices: bool) -> bool {
-        self.error.is_some() || self.flat || (self.detail.is_some() && !has_choices)
-    }
-
-    /// The message in the place where an error says that it is.
-    pub(super) fn message(&self) -> Option<&'a [u8]> {
-        let flat = if self.flat { self.message } else { None };
-        self.error
-            .as_ref()
-            .and_then(|error| error.message)
-            .or(flat)
-            .or_else(|| self.detail.as_ref().and_then(|detail| detail.message))
-    }
-
-    /// The message of something that is known to be an error from elsewhere.
-    pub(super) fn message_anywhere(&self) -> Option<&'a [u8]> {
-        self.message().or(self.message)
-    }
-}
-
-impl<'a> ErrorValue<'a> {
-    /// `None` inside for what is no error: `null`, an empty text, a number.
-    fn read(cursor: &mut Cursor<'a>) -> Option<Option<Self>> {
-        match cursor.peek()? {
-            b'{' => {
-                let mut message = None;
-                cursor.object(|cursor, key| {
-                    match key {
-                        b"message" => message = cursor.text()?,
-                        _ => cursor.skip()?,
-                    }
-                    Some(())
-                })?;
-                Some(Some(Self { message }))
-            }
-            b'[' => Some(
-                cursor
-                    .length()?
-                    .filter(|length| *length > 0)
-                    .map(|_| Self { message: None }),
-            ),
-            _ => Some(
-                cursor
-                    .text()?
-                    .filter(|text| !text.is_empty())
-                    .map(|text| Self {
-                        message: Some(text),
-                    }),
-            ),
-        }
     }
 }

@@ -5,8 +5,8 @@
 
 use super::choice::{Choice, Stated};
 use super::chunk::{Chunk, Usage};
-use super::{OpenAi, Proof, add_stated};
-use crate::dialect::Totals;
+use super::{OpenAi, Proof};
+use crate::dialect::{Totals, add_stated};
 use crate::{CountSource, Endpoint};
 
 /// Usage objects on chunks without choices.
@@ -71,7 +71,7 @@ impl FinalUsage {
                 cached: self.last.cached,
                 ..self.sum
             },
-            Endpoint::ChatCompletions => self.last,
+            _ => self.last,
         }
     }
 }
@@ -110,7 +110,7 @@ impl List {
 
 impl OpenAi {
     pub(super) fn totals(&self) -> Totals {
-        let stated = self.usage.total(self.endpoint, self.choices.len());
+        let stated = self.usage.total(self.asked.endpoint, self.choices.len());
         let mut totals = self
             .stated(stated, CountSource::Usage)
             .or_else(|| self.over_choices(|choice| &choice.usage))
@@ -162,10 +162,9 @@ impl OpenAi {
 
     /// The last statements of one kind, added over all choices, and whether each of them is a total by intent.
     fn sum(&self, of: impl Fn(&Choice) -> &Stated) -> Option<(Usage, bool)> {
-        let choices = self.choices.all()?;
         let mut sum = Usage::default();
         let mut all_totals = true;
-        for stated in choices.iter().map(&of) {
+        for stated in self.choices.all()?.map(&of) {
             // A choice that proved no token and states nothing has none.
             if stated.behind {
                 return None;
@@ -175,34 +174,19 @@ impl OpenAi {
             sum.reasoning = add_stated(sum.reasoning, last.reasoning);
             all_totals &= stated.total;
         }
-        sum.prompt = self.once_per_prompt(choices, |choice| of(choice).last?.prompt);
-        sum.cached = self.once_per_prompt(choices, |choice| of(choice).last?.cached);
+        let once = |count: fn(Usage) -> Option<u64>| {
+            self.choices
+                .once_per_prompt(&self.asked, |choice| count(of(choice).last?))
+        };
+        sum.prompt = once(|usage| usage.prompt);
+        sum.cached = once(|usage| usage.cached);
         Some((sum, all_totals))
     }
 
     fn prompt_ids(&self) -> Option<u64> {
-        self.lists
-            .prompt
-            .or_else(|| self.once_per_prompt(self.choices.all()?, |choice| choice.prompt_ids))
-    }
-
-    /// Adds a count that each choice of a prompt repeats. Known only if every prompt of the request has one.
-    fn once_per_prompt(
-        &self,
-        choices: &[Choice],
-        count: impl Fn(&Choice) -> Option<u64>,
-    ) -> Option<u64> {
-        let mut sum: Option<u64> = None;
-        let mut prompts = 0;
-        for of_prompt in choices
-            .chunk_by(|one, next| one.index / u64::from(self.n) == next.index / u64::from(self.n))
-        {
-            sum = Some(
-                sum.unwrap_or(0)
-                    .saturating_add(of_prompt.iter().find_map(&count)?),
-            );
-            prompts += 1;
-        }
-        sum.filter(|_| prompts >= self.prompts)
+        self.lists.prompt.or_else(|| {
+            self.choices
+                .once_per_prompt(&self.asked, |choice| choice.prompt_ids)
+        })
     }
 }

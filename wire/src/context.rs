@@ -1,0 +1,78 @@
+//! The head of an answer: what is known before its body, and what it says about the body's framing.
+
+use crate::Endpoint;
+
+/// What is known of an answer before its body: the head of the response, and what the request asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerContext<'a> {
+    /// The route that answers.
+    pub endpoint: Endpoint,
+    /// HTTP status.
+    pub status: u16,
+    /// `content-type`, with its parameters.
+    pub content_type: Option<&'a str>,
+    /// `content-encoding`
+    pub content_encoding: Option<&'a str>,
+    /// Whether a stream was asked for.
+    pub stream_requested: Option<bool>,
+    /// Answers asked for per prompt; 1 if not known.
+    pub n: Option<u32>,
+    /// Prompts in the request; 1 if not known.
+    pub prompts: Option<u32>,
+    /// Whether the answer repeats the prompt; no if not known.
+    pub echo: Option<bool>,
+}
+
+/// How the body is cut into what a dialect judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// One JSON text.
+    Body,
+}
+
+// ---- AnswerContext
+
+impl AnswerContext<'_> {
+    /// An answer of this route with this status, of which nothing else is known.
+    pub const fn new(endpoint: Endpoint, status: u16) -> Self {
+        Self {
+            endpoint,
+            status,
+            content_type: None,
+            content_encoding: None,
+            stream_requested: None,
+            n: None,
+            prompts: None,
+            echo: None,
+        }
+    }
+
+    pub(crate) fn framing(&self) -> Framing {
+        let media_type = self
+            .content_type
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim();
+        let is = |name: &str| media_type.eq_ignore_ascii_case(name);
+        if is("text/event-stream") {
+            return Framing::Events;
+        }
+        let is_json = is("application/json") || media_type.to_ascii_lowercase().ends_with("+json");
+        if !is_json && self.stream_requested == Some(true) && self.status < 400 {
+            Framing::Events
+        } else {
+            Framing::Body
+        }
+    }
+
+    /// Whether the body is compressed; such are not decoded.
+    pub(crate) fn is_encoded(&self) -> bool {
+        let is_plain = |coding: &str| coding.is_empty() || coding.eq_ignore_ascii_case("identity");
+        self.content_encoding
+            .is_some_and(|encoding| !encoding.split(',').map(str::trim).all(is_plain))
+    }
+}
