@@ -3,6 +3,10 @@
 //! Results go to standard output, in the form asked for; everything else goes to standard error. A reader that has gone
 //! away, as `head` does, ends the writing quietly.
 
+mod meter;
+
+pub(crate) use meter::Meter;
+
 use std::io::{self, Write};
 
 use config::{Effective, Faults};
@@ -57,6 +61,12 @@ pub(crate) fn failure(error: &anyhow::Error) -> Exit {
     }
     aside(&format!("loadproof: {error:#}\n"));
     Exit::Unknown
+}
+
+/// Writes why an option was refused to standard error.
+pub(crate) fn refused(error: &dyn std::error::Error) -> Exit {
+    aside(&format!("loadproof: {error}\n"));
+    Exit::Usage
 }
 
 /// Writes help, the version or what is wrong with the command line to where it belongs.

@@ -7,6 +7,7 @@
 //! Memory is bounded: figures of at most [`KEPT`] requests are kept, some hundred bytes each; beyond that only counts and
 //! histograms go on.
 
+mod control;
 mod load;
 mod mix;
 mod pairing;

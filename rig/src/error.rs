@@ -47,6 +47,13 @@ pub enum Error {
     /// The proxy could not be built.
     #[error("cannot build the proxy")]
     Proxy(#[from] proxy::Error),
+    /// The control's socket could not be opened.
+    #[error("cannot connect the control over the loopback")]
+    Control {
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// An option makes no sense.
     #[error("{option} is {value}; {fix}")]
     Option {

@@ -1,4 +1,4 @@
-//! A part of the rig on a thread and a runtime of its own.
+//! A part of the rig with threads and a runtime of its own.
 //!
 //! Engine, proxy and load share one process, so that they share one clock. They must not share a scheduler: on one runtime
 //! the proxy would read a token only after the engine's tasks had had their turns, which no deployment does. Threads are
@@ -19,7 +19,7 @@ pub(crate) struct Part<T> {
 }
 
 impl<T: Send + 'static> Part<T> {
-    /// Starts a thread that runs `body` on a runtime of one thread. Whatever comes through the receiver that `body` gets,
+    /// Starts a thread that runs `body` on a runtime that has as many workers as the machine has CPUs, as a server has. Whatever comes through the receiver that `body` gets,
     /// its end included, asks it to end.
     pub(crate) fn start<F>(
         name: &'static str,
@@ -28,7 +28,7 @@ impl<T: Send + 'static> Part<T> {
     where
         F: Future<Output = T>,
     {
-        let runtime = runtime(name)?;
+        let runtime = server_runtime(name)?;
         let (stop, stopped) = mpsc::channel(1);
         let (done, result) = oneshot::channel();
         let thread = thread::Builder::new()
@@ -66,6 +66,14 @@ impl<T: Send + 'static> Part<T> {
             _ => Err(Error::Panicked { name }),
         }
     }
+}
+
+fn server_runtime(name: &'static str) -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name(name)
+        .build()
+        .map_err(|source| Error::Runtime { name, source })
 }
 
 /// A runtime of one thread.

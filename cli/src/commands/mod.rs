@@ -1,6 +1,7 @@
 //! One file a command. To add one: a file here, a variant of [`Command`], a line in [`run`].
 
 mod config;
+mod demo;
 mod proxy;
 
 use clap::Subcommand;
@@ -12,6 +13,8 @@ use crate::exit::Exit;
 pub(crate) enum Command {
     /// Stand in front of an engine and time its tokens
     Proxy(proxy::ProxyArgs),
+    /// Watch a simulated engine being measured, and compare with the truth
+    Demo(demo::DemoArgs),
     /// Check, show or describe the configuration
     Config(config::ConfigArgs),
 }
@@ -20,6 +23,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Proxy(args) => proxy::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Config(args) => config::run(&args),
     }
 }

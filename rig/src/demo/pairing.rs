@@ -187,7 +187,7 @@ impl Pairing {
     clippy::expect_used,
     reason = "the bounds are constants, and every run and test makes one"
 )]
-fn histogram() -> Histogram<u64> {
+pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1_000, GAP_MOST_NS, 3).expect("the bounds are in order")
 }
 

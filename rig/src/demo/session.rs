@@ -4,6 +4,7 @@
 use crate::Error;
 use crate::clock::OneClock;
 use crate::demo::Options;
+use crate::demo::control::Control;
 use crate::demo::load::{Clients, MODEL, Tally};
 use crate::demo::mix::Plan;
 use crate::demo::pairing::{KEPT, Pairing};
@@ -16,6 +17,7 @@ use measure::{Nanos, ShapeEdges};
 use sim::Profile;
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -95,8 +97,12 @@ struct Session<'a> {
 pub(crate) async fn run(options: &Options, watch: &mut dyn Watch) -> Result<Report, Error> {
     let (holding, scheduled) = (Process::this().holding(), Process::this().scheduled());
     let mut session = Session::start(options, watch).await?;
-    let clients = Clients::new(session.proxy.data, Arc::clone(&session.tally));
-    session.carry(clients, options).await?;
+    let mut control = Control::start(session.clock).await?;
+    tokio::select! {
+        carried = session.carry(options) => carried?,
+        () = control.send_for_ever() => {}
+    }
+    let hops = control.stop().await?;
     session.settle().await;
     let settings = Settings {
         version: env!("CARGO_PKG_VERSION"),
@@ -107,11 +113,19 @@ pub(crate) async fn run(options: &Options, watch: &mut dyn Watch) -> Result<Repo
     };
     Ok(Report::new(
         session.finish(settings, (holding, scheduled)).await?,
+        &hops,
     ))
 }
 
+/// The small deployment with a prefill in small pieces and of 40 000 tokens a second, so that a long prompt holds up the
+/// others' tokens for milliseconds.
 fn profile() -> Profile {
-    Profile::small_gpu()
+    Profile {
+        name: "small-gpu-chunked",
+        max_step_tokens: NonZeroU32::new(512).unwrap_or(NonZeroU32::MIN),
+        prefill_token_ns: 25_000,
+        ..Profile::small_gpu()
+    }
 }
 
 /// Where the proxy's metrics shall be: where asked, else the usual place, else anywhere.
@@ -158,7 +172,8 @@ impl<'a> Session<'a> {
     }
 
     /// Sends all requests and waits for their answers, gathering all the while.
-    async fn carry(&mut self, clients: Clients, options: &Options) -> Result<(), Error> {
+    async fn carry(&mut self, options: &Options) -> Result<(), Error> {
+        let clients = Clients::new(self.proxy.data, Arc::clone(&self.tally));
         let plan = Plan::new(options.seed, options.rate, nanos(options.duration));
         let (clock, start) = (self.clock, self.start);
         let answers = async {

@@ -1,8 +1,6 @@
 //! A report for people: one table, then what it says in words. Times in milliseconds.
 
-use crate::demo::report::{
-    Agreement, Cell, Compared, Pooled, Process, Quantiles, Report, Requests,
-};
+use crate::demo::report::{Agreement, Cell, Compared, Pooled, Quantiles, Report, Requests};
 use crate::quantile::Quantile;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
@@ -36,7 +34,6 @@ impl fmt::Display for Report {
             requests,
             settings,
             agreement,
-            process,
             ..
         } = self;
         gaps(f, &total.gap)?;
@@ -46,7 +43,7 @@ impl fmt::Display for Report {
         apart(f, "longest gap", &total.longest_gap)?;
         counts(f, requests)?;
         outcomes(f, self)?;
-        waiting(f, process)?;
+        machine(f, self)?;
         writeln!(
             f,
             "\nTTFT is the first token after the last byte of the request was handed to the engine; TPOT the time from the first\n\
@@ -228,14 +225,28 @@ fn outcomes(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     writeln!(f, "Outcomes: {}.", outcomes.join(", "))
 }
 
-fn waiting(f: &mut fmt::Formatter<'_>, process: &Process) -> fmt::Result {
-    match (process.cpu_seconds, process.cpu_wait_seconds) {
-        (Some(cpu), Some(wait)) => writeln!(
+/// What the machine did to all of this.
+fn machine(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
+    let Report {
+        process, control, ..
+    } = report;
+    if let (Some(p50), Some(p95)) = (control.hop.p50, control.hop.p95) {
+        writeln!(
             f,
-            "CPU: {cpu:.2} s used; {wait:.2} s ready to run but kept waiting by others, which is in the differences above."
-        ),
-        _ => Ok(()),
+            "The machine meanwhile: a message over a bare socket took {} ms (p50), {} ms (p95), at most {} ms (n = {}).",
+            ms(p50),
+            ms(p95),
+            ms(control.max),
+            control.n
+        )?;
     }
+    if let (Some(cpu), Some(wait)) = (process.cpu_seconds, process.cpu_wait_seconds) {
+        writeln!(
+            f,
+            "CPU: {cpu:.2} s used; ready to run but kept waiting by others: {wait:.2} s."
+        )?;
+    }
+    Ok(())
 }
 
 fn verdict(f: &mut fmt::Formatter<'_>, agreement: &Agreement) -> fmt::Result {
@@ -243,22 +254,29 @@ fn verdict(f: &mut fmt::Formatter<'_>, agreement: &Agreement) -> fmt::Result {
         limit,
         ttft_p95_difference,
         gap_p95_difference,
+        gap_p95_resolution,
         agrees,
-    } = agreement;
-    let (Some(ttft), Some(gap), Some(agrees)) = (ttft_p95_difference, gap_p95_difference, agrees)
-    else {
+    } = *agreement;
+    let (Some(ttft), Some(gap), Some(resolution), Some(agrees)) = (
+        ttft_p95_difference,
+        gap_p95_difference,
+        gap_p95_resolution,
+        agrees,
+    ) else {
         return writeln!(
             f,
             "\nCould not tell whether reported and true agree: too little was answered."
         );
     };
-    let verdict = if *agrees { "agree" } else { "DO NOT agree" };
+    let verdict = if agrees { "agree" } else { "DO NOT agree" };
     writeln!(
         f,
-        "\nReported and true {verdict}: the p95 of TTFT differs by {} ms, that of gaps by {} ms; {} ms is the limit.",
-        signed_ms(*ttft),
-        signed_ms(*gap),
-        ms(*limit)
+        "\nReported and true {verdict}: the p95 of TTFT differs by {} ms, that of gaps by {} ms, of which {} ms may be the\n\
+         resolution of the proxy's histogram of gaps; {} ms is the limit.",
+        signed_ms(ttft),
+        signed_ms(gap),
+        ms(resolution),
+        ms(limit)
     )
 }
 

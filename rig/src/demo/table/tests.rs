@@ -1,6 +1,6 @@
 //! What stands in the table and below it.
 
-use crate::demo::pairing::{Both, Pair, Pairing};
+use crate::demo::pairing::{Both, Pair, Pairing, histogram};
 use crate::demo::report::{Process, Report, Requests, Settings};
 use crate::demo::session::Finished;
 use crate::process::Holding;
@@ -8,17 +8,22 @@ use measure::{Edges, GapHistogram, Nanos, Shape, ShapeEdges};
 
 const MS: u64 = 1_000_000;
 
-/// A report of `n` requests of one shape, each a millisecond slower than the one before and reported `late_us` too late,
-/// with a gap each.
-fn report(n: u64, late_us: u64) -> Report {
+/// 257-1024 tokens in, 33-256 out, 2-4 in flight.
+fn shape() -> Shape {
     let edges = ShapeEdges::default();
     let bucket = |edges: &Edges, value| edges.bucket(Some(value));
-    let shape = Shape {
+    Shape {
         input: bucket(&edges.input, 300),
         output: bucket(&edges.output, 40),
         concurrency: bucket(&edges.concurrency, 3),
-    };
-    let mut pairing = Pairing::new(edges);
+    }
+}
+
+/// A report of `n` requests of one shape, each a millisecond slower than the one before and reported `late_us` too late,
+/// with a gap each.
+fn report(n: u64, late_us: u64) -> Report {
+    let shape = shape();
+    let mut pairing = Pairing::new(ShapeEdges::default());
     let mut gaps = GapHistogram::default();
     for number in 1..=n {
         let both = |truth: u64| {
@@ -43,7 +48,7 @@ fn report(n: u64, late_us: u64) -> Report {
         resident_bytes: Some(9_000_000),
         open_files: Some(12),
     };
-    Report::new(Finished {
+    made(Finished {
         settings: Settings {
             version: "0",
             engine: "small-gpu",
@@ -77,6 +82,12 @@ fn report(n: u64, late_us: u64) -> Report {
         },
         pairing,
     })
+}
+
+fn made(finished: Finished) -> Report {
+    let mut hops = histogram();
+    hops.saturating_record(50_000);
+    Report::new(finished, &hops)
 }
 
 /// The cells of the table's rows, line by line, that begin like this.
@@ -163,25 +174,43 @@ fn the_verdict_is_no_from_a_millisecond_on() {
 }
 
 #[test]
-fn gaps_count_for_the_verdict_too() {
-    let mut pairing = Pairing::new(ShapeEdges::default());
-    pairing.gaps_reported.record(Nanos(10 * MS), Some(1));
-    pairing.gaps_true.saturating_record(8 * MS);
-    let gap = Report::new(Finished {
-        pairing,
-        ..finished_nothing()
-    })
-    .agreement
-    .gap_p95_difference;
+fn gaps_count_for_the_verdict_beyond_their_resolution() {
+    let agrees = |reported_us: u64| {
+        let mut pairing = Pairing::new(ShapeEdges::default());
+        pairing.pairs.push(Pair {
+            shape: shape(),
+            ttft: Some(Both {
+                reported: Nanos(MS),
+                truth: Nanos(MS),
+            }),
+            tpot: None,
+            longest_gap: None,
+        });
+        pairing
+            .gaps_reported
+            .record(Nanos(reported_us * 1000), Some(1));
+        pairing.gaps_true.saturating_record(50 * MS);
+        made(Finished {
+            pairing,
+            ..finished_nothing()
+        })
+        .agreement
+    };
+    // A bucket's middle may lie 1.09 % of 50 ms from the value, so that as much of a difference proves nothing.
+    let just = agrees(51_000);
+    assert_eq!(just.agrees, Some(true), "{just:?}");
+    let beyond = agrees(53_000);
+    assert_eq!(beyond.agrees, Some(false), "{beyond:?}");
+    let resolution = beyond.gap_p95_resolution;
     assert!(
-        gap.is_some_and(|gap| (0.0018..0.0023).contains(&gap)),
-        "{gap:?}"
+        resolution.is_some_and(|resolution| (5.4e-4..5.5e-4).contains(&resolution)),
+        "{resolution:?}"
     );
 }
 
 #[test]
 fn nothing_answered_is_no_verdict() {
-    let nothing = Report::new(finished_nothing());
+    let nothing = made(finished_nothing());
     assert_eq!(nothing.agreement.agrees, None);
     assert!(nothing.to_string().contains("Could not tell"));
 }
