@@ -6,10 +6,10 @@ workspace := --workspace --locked
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format licences docs unit e2e bench clean
+.PHONY: help demo test lint format licences docs unit e2e bench generate clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## Build, then watch loadproof measure a simulated engine
 	@scripts/setup rust cc
@@ -45,7 +45,14 @@ e2e: ## The binary against llama.cpp and Prometheus
 
 bench: ## Micro-benchmarks of the token path
 	@scripts/setup rust cc
-	$(cargo) bench $(workspace) --benches
+	$(cargo) bench $(workspace) --bench '*'
+
+generate: ## Write anew what is generated: METRICS.md, docs/CONFIG.md, dashboard and rules
+	@scripts/setup rust cc
+	$(cargo) run --locked --quiet --package loadproof-exporter --example metrics_md
+	$(cargo) run --locked --quiet --package loadproof-grafana --example generate
+	mkdir -p target && $(cargo) run --locked --quiet --package loadproof-cli -- config reference > target/CONFIG.md
+	mv target/CONFIG.md docs/CONFIG.md
 
 clean: ## Remove what was built; the tools stay (.tools, .venv)
 	$(cargo) clean
