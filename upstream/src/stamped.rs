@@ -1,7 +1,8 @@
 //! The wrapper around the engine's socket: the ruler's edge.
 //!
-//! Each read that brings bytes is stamped as it returns, before anything looks at the bytes; so is each write that the
-//! kernel took. Whoever decodes a frame later asks for the stamp of the read it came in. The connection reads ahead by at
+//! Each read that brings bytes is stamped as it returns, before anything looks at the bytes. A write is dated by the moment
+//! before its call: the engine can have the bytes while the call is still on its way back to us, on a busy machine
+//! milliseconds before, and a time to first token must not begin later than the engine can. Whoever decodes a frame later asks for the stamp of the read it came in. The connection reads ahead by at
 //! most the one frame that waits between it and the pump, so the last read *is* the read of the frame being handled.
 
 use crate::Clock;
@@ -69,10 +70,12 @@ impl SocketStamps {
         self.last_read.store(self.clock.now().0, Relaxed);
     }
 
-    fn on_write(&self) {
-        let now = self.clock.now().0;
-        self.last_write.store(now, Relaxed);
-        let _ = self.first_write.compare_exchange(0, now, Relaxed, Relaxed);
+    /// The kernel took bytes in a write that began at `began`.
+    fn on_write(&self, began: Nanos) {
+        self.last_write.store(began.0, Relaxed);
+        let _ = self
+            .first_write
+            .compare_exchange(0, began.0, Relaxed, Relaxed);
     }
 }
 
@@ -129,8 +132,9 @@ impl<S: Socket> AsyncWrite for Stamped<S> {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        let began = this.stamps.clock.now();
         let result = ready!(Pin::new(&mut this.socket).poll_write(cx, buf));
-        this.stamps.on_write();
+        this.stamps.on_write(began);
         Poll::Ready(result)
     }
 
@@ -152,8 +156,96 @@ impl<S: Socket> AsyncWrite for Stamped<S> {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        let began = this.stamps.clock.now();
         let result = ready!(Pin::new(&mut this.socket).poll_write_vectored(cx, bufs));
-        this.stamps.on_write();
+        this.stamps.on_write(began);
         Poll::Ready(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::IoSlice;
+    use std::task::Waker;
+
+    /// A socket whose other side has the bytes while the write is under way.
+    struct Kernel {
+        clock: Clock,
+        arrived: Arc<AtomicU64>,
+    }
+
+    impl Kernel {
+        fn take(&self, bytes: usize) -> Poll<io::Result<usize>> {
+            let called = self.clock.now();
+            let mut now = called;
+            while now <= called {
+                now = self.clock.now();
+            }
+            self.arrived.store(now.0, Relaxed);
+            Poll::Ready(Ok(bytes))
+        }
+    }
+
+    impl AsyncRead for Kernel {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Kernel {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buf: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.take(buf.len())
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn is_write_vectored(&self) -> bool {
+            true
+        }
+
+        fn poll_write_vectored(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bufs: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            self.take(bufs.iter().map(|buf| buf.len()).sum())
+        }
+    }
+
+    /// A time to first token came out shorter than it was: the writer had lost its CPU to the engine that it woke.
+    #[test]
+    fn no_write_is_dated_after_the_engine_can_have_its_bytes() {
+        let (clock, arrived) = (Clock::start(), Arc::new(AtomicU64::new(0)));
+        let kernel = Kernel {
+            clock,
+            arrived: Arc::clone(&arrived),
+        };
+        let mut socket = Stamped::new(kernel, clock);
+        let stamps = socket.stamps();
+        let cx = &mut Context::from_waker(Waker::noop());
+        let written = Pin::new(&mut socket).poll_write(cx, b"head");
+        assert!(matches!(written, Poll::Ready(Ok(4))));
+        let first = stamps.first_write();
+        assert!(first.is_some() && first < Some(Nanos(arrived.load(Relaxed))));
+        let written = Pin::new(&mut socket).poll_write_vectored(cx, &[IoSlice::new(b"body")]);
+        assert!(matches!(written, Poll::Ready(Ok(4))));
+        assert_eq!(stamps.first_write(), first);
+        let last = stamps.last_write();
+        assert!(first < last && last < Some(Nanos(arrived.load(Relaxed))));
     }
 }
