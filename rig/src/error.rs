@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// What kept a run from giving a result.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +54,46 @@ pub enum Error {
         /// What the system said.
         #[source]
         source: io::Error,
+    },
+    /// The proxy's process could not be started.
+    #[error("cannot start {}", binary.display())]
+    Child {
+        /// Its program.
+        binary: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The proxy's process ended before it listened.
+    #[error("{} did not come to listen: {said}", binary.display())]
+    ChildSilent {
+        /// Its program.
+        binary: PathBuf,
+        /// What it wrote to standard error.
+        said: String,
+    },
+    /// Something did not take a connection.
+    #[error("cannot reach {address}")]
+    Reach {
+        /// Where it should be.
+        address: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A stream was not what was asked for.
+    #[error("a stream from {address} broke off: {why}")]
+    Stream {
+        /// Where it came from.
+        address: SocketAddr,
+        /// How.
+        why: String,
+    },
+    /// There was nothing to compare.
+    #[error("there are no {what} to compare")]
+    Nothing {
+        /// Of what.
+        what: &'static str,
     },
     /// An option makes no sense.
     #[error("{option} is {value}; {fix}")]

@@ -36,6 +36,11 @@ impl Process {
         Self("/proc/self".into())
     }
 
+    /// Another one.
+    pub(crate) fn of(id: u32) -> Self {
+        Self(format!("/proc/{id}").into())
+    }
+
     /// What it holds.
     pub(crate) fn holding(&self) -> Holding {
         Holding {

@@ -1,5 +1,6 @@
 //! One file a command. To add one: a file here, a variant of [`Command`], a line in [`run`].
 
+mod calibrate;
 mod config;
 mod demo;
 mod proxy;
@@ -15,6 +16,8 @@ pub(crate) enum Command {
     Proxy(proxy::ProxyArgs),
     /// Watch a simulated engine being measured, and compare with the truth
     Demo(demo::DemoArgs),
+    /// Measure what a proxy adds to a stream, and how far our own reported times are off
+    Calibrate(calibrate::CalibrateArgs),
     /// Check, show or describe the configuration
     Config(config::ConfigArgs),
 }
@@ -24,6 +27,18 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Proxy(args) => proxy::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Config(args) => config::run(&args),
+    }
+}
+
+/// Lets this process open as many files as the system allows: a connection is two of them. Where that is refused the limit
+/// stays as it was, and is met with an answer that says so.
+fn raise_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(%error, "the limit on open files stays as it is");
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn run(args: &ProxyArgs) -> anyhow::Result<Exit> {
     for warning in &effective.warnings {
         tracing::warn!(key = warning.key, source = %warning.origin, advice = warning.advice, "{}", warning.wrong);
     }
+    super::raise_open_files();
     serve(&effective)
 }
 
