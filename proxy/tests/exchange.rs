@@ -73,9 +73,19 @@ async fn a_stream_is_passed_on_byte_for_byte_and_timed_to_the_nanosecond() {
     house.is_quiet().await;
 }
 
+const WHOLE: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+
+/// Answers each request on a connection with a whole body.
+async fn whole(mut socket: tokio::io::DuplexStream) {
+    while read_request(&mut socket).await.is_some() {
+        write(&mut socket, WHOLE).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_connection_to_the_engine_is_used_again_and_closed_when_idle() {
-    let engine = Engine::new(|socket| stream(socket, &[1]));
+    let engine = Engine::new(whole);
     let mut house = House::new(&engine, "");
     let mut client = house.client();
     for _ in 0..3 {
@@ -91,16 +101,28 @@ async fn a_connection_to_the_engine_is_used_again_and_closed_when_idle() {
     house.is_quiet().await;
 }
 
+/// llama.cpp's server says `keep-alive` and closes after a stream all the same, a moment later: whoever used the connection
+/// in that moment got a 502 for a request that the engine never saw.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_carried_a_stream_is_not_used_again() {
+    let engine = Engine::new(|socket| stream(socket, &[1]));
+    let mut house = House::new(&engine, "");
+    let mut client = house.client();
+    for _ in 0..3 {
+        write(&mut client, &chat_request()).await;
+        assert_eq!(house.record().await.outcome, Outcome::Ok);
+        pause(10).await;
+    }
+    assert_eq!(engine.connections(), 3);
+    house.is_quiet().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_engine_that_closed_an_idle_connection_costs_no_request() {
     let engine = Engine::new(|mut socket| async move {
         // One request a connection, then it closes, without having said so.
         read_request(&mut socket).await;
-        write(
-            &mut socket,
-            &format!("{STREAM_HEAD}{}0\r\n\r\n", chunk(DONE)),
-        )
-        .await;
+        write(&mut socket, WHOLE).await;
     });
     let mut house = House::new(&engine, "");
     let mut client = house.client();
@@ -136,11 +158,7 @@ async fn an_engine_that_dies_before_its_head_gets_the_post_once_and_the_client_a
 async fn a_post_that_was_begun_on_a_kept_connection_is_not_sent_again() {
     let engine = Engine::new(|mut socket| async move {
         read_request(&mut socket).await;
-        write(
-            &mut socket,
-            &format!("{STREAM_HEAD}{}0\r\n\r\n", chunk(DONE)),
-        )
-        .await;
+        write(&mut socket, WHOLE).await;
         // The second request arrives, and the engine goes without a word.
         read_request(&mut socket).await;
     });

@@ -33,6 +33,8 @@ pub(crate) struct Link {
     pub(crate) sender: Sender,
     pub(crate) stamps: Arc<SocketStamps>,
     pub(crate) reused: bool,
+    /// The answer is an event stream: not kept after it, see [`Pool::give_back`].
+    pub(crate) carries_stream: bool,
     parts: Parts<2>,
 }
 
@@ -51,6 +53,7 @@ impl Link {
             sender,
             stamps,
             reused: false,
+            carries_stream: false,
             parts: Parts::new(),
         })
     }
@@ -175,7 +178,14 @@ impl Pool {
     }
 
     /// Takes a connection back once it is ready for another exchange; drops it if it will not be.
+    ///
+    /// After an event stream it is dropped: llama.cpp's server closes the connection some milliseconds after the stream's
+    /// end, although its head said `keep-alive`. A request sent in between would fail, and a POST is not sent twice.
+    /// Connecting anew takes a fraction of a millisecond, and is no part of TTFT.
     pub(crate) async fn give_back(&self, mut link: Link) {
+        if link.carries_stream {
+            return;
+        }
         link.parts.mark(CONNECTION);
         let ready = link.with(|sender, cx| sender.poll_ready(cx)).await;
         if ready.is_err() || !link.is_usable() {

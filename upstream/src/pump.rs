@@ -9,6 +9,7 @@ use crate::queue::QueueWriter;
 use crate::upload::{Upload, UploadEnd, UploadState};
 use crate::{Clock, Failure, stamped};
 use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -69,6 +70,7 @@ impl Pump {
                     if let Some(observer) = &mut self.observer {
                         observer.on_head(link.stamps.last_read(), &head);
                     }
+                    link.carries_stream = is_event_stream(&head.headers);
                     self.queue.head(Ok(head));
                     return Ok((link, body));
                 }
@@ -228,4 +230,12 @@ async fn let_the_client_turn() {
         Poll::Pending
     })
     .await;
+}
+
+fn is_event_stream(fields: &HeaderMap) -> bool {
+    let value = fields
+        .get(CONTENT_TYPE)
+        .map_or(&b""[..], HeaderValue::as_bytes);
+    let name = value.split(|byte| *byte == b';').next().unwrap_or_default();
+    name.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
 }
