@@ -5,10 +5,15 @@
 
 use crate::upload::UploadState;
 use crate::{Client, Clock, Live, SocketStamps, stamped};
+use http::HeaderName;
 use measure::{End, Exchange, Flag, Nanos, Recorder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use wire::{AnswerContext, Decoder, Event, Tokens, TransportEnd};
+
+/// TGI counts in the head of an answer that is not streamed.
+const GENERATED_TOKENS: HeaderName = HeaderName::from_static("x-generated-tokens");
+const PROMPT_TOKENS: HeaderName = HeaderName::from_static("x-prompt-tokens");
 
 /// Running token counts are handed on at most this often for each exchange.
 const PROGRESS_EVERY: Nanos = Nanos::from_millis(100);
@@ -78,15 +83,17 @@ impl Observer {
             exchange.on_response_head(at, head.status.as_u16());
             let facts = exchange.request();
             let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
+            let count = |name| text(name).and_then(|count| count.parse().ok());
             this.decoder = Some(Decoder::new(AnswerContext {
-                endpoint: this.live.endpoint,
-                status: head.status.as_u16(),
                 content_type: text(http::header::CONTENT_TYPE),
                 content_encoding: text(http::header::CONTENT_ENCODING),
                 stream_requested: facts.stream,
                 n: facts.n,
                 prompts: facts.prompts,
                 echo: facts.echo,
+                generated_tokens: count(GENERATED_TOKENS),
+                prompt_tokens: count(PROMPT_TOKENS),
+                ..AnswerContext::new(this.live.endpoint, head.status.as_u16())
             }));
         });
     }

@@ -42,16 +42,55 @@ fn vllm_messages(_: usize) -> String {
     format!("event: content_block_delta\ndata: {data}\n\n")
 }
 
+fn llamacpp_completion(number: usize) -> String {
+    let count = number + 1;
+    format!(
+        "data: {{\"index\":0,\"content\":\" morning\",\"tokens\":[601],\"stop\":false,\"id_slot\":-1,\"tokens_predicted\":{count},\
+         \"tokens_evaluated\":20}}\n\n"
+    )
+}
+
+/// A text so far of 64 tokens, again and again.
+fn sglang_generate(number: usize) -> String {
+    let (count, tokens) = (number + 1, number % 64 + 1);
+    let (text, ids) = (" morning".repeat(tokens), vec!["401"; tokens].join(","));
+    format!(
+        "data: {{\"text\":\"{text}\",\"output_ids\":[{ids}],\"meta_info\":{{\"id\":\"8f3a2b9c0d1e4f5a\",\"finish_reason\":null,\
+         \"prompt_tokens\":6,\"weight_version\":\"default\",\"num_retractions\":0,\"completion_tokens\":{count},\"cached_tokens\":4}}}}\n\n"
+    )
+}
+
+fn tgi_generate_stream(number: usize) -> String {
+    let index = number + 1;
+    format!(
+        "data: {{\"index\":{index},\"token\":{{\"id\":500,\"text\":\" morning\",\"logprob\":-0.5,\"special\":false}},\
+         \"generated_text\":null,\"details\":null}}\n\n"
+    )
+}
+
+fn triton_generate_stream(_: usize) -> String {
+    let data = r#"{"batch_index":0,"context_logits":0.0,"cum_log_probs":0.0,"generation_logits":0.0,"model_name":"ensemble","model_version":"1","output_log_probs":0.0,"sequence_index":0,"text_output":" morning"}"#;
+    format!("data: {data}\n\n")
+}
+
+fn ollama_generate(_: usize) -> String {
+    let data = r#"{"model":"acme/heron-32b-awq","created_at":"2026-11-30T12:00:00.000Z","response":" morning","done":false,"done_reason":null}"#;
+    format!("{data}\n")
+}
+
 fn decoder(endpoint: Endpoint) -> Decoder {
     Decoder::new(AnswerContext {
-        content_type: Some("text/event-stream; charset=utf-8"),
+        content_type: Some(match endpoint {
+            Endpoint::OllamaGenerate => "application/x-ndjson",
+            _ => "text/event-stream; charset=utf-8",
+        }),
         stream_requested: Some(true),
         ..AnswerContext::new(endpoint, 200)
     })
 }
 
 fn answers(criterion: &mut Criterion) {
-    let shapes: [(&str, Endpoint, Shape); 5] = [
+    let shapes: [(&str, Endpoint, Shape); 10] = [
         ("vllm chat", Endpoint::ChatCompletions, vllm_chat),
         (
             "vllm completions, running usage",
@@ -61,6 +100,23 @@ fn answers(criterion: &mut Criterion) {
         ("llamacpp chat", Endpoint::ChatCompletions, llamacpp_chat),
         ("vllm responses", Endpoint::Responses, vllm_responses),
         ("vllm messages", Endpoint::Messages, vllm_messages),
+        (
+            "llamacpp completion",
+            Endpoint::Completion,
+            llamacpp_completion,
+        ),
+        ("sglang generate", Endpoint::Generate, sglang_generate),
+        (
+            "tgi generate_stream",
+            Endpoint::GenerateStream,
+            tgi_generate_stream,
+        ),
+        (
+            "triton generate_stream",
+            Endpoint::TritonGenerateStream,
+            triton_generate_stream,
+        ),
+        ("ollama generate", Endpoint::OllamaGenerate, ollama_generate),
     ];
     let mut group = criterion.benchmark_group("answer");
     group.throughput(Throughput::Elements(EVENTS as u64));

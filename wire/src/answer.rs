@@ -20,8 +20,11 @@ pub enum CountSource {
     TokenIds,
     /// Lengths of log-probability lists.
     Logprobs,
-    /// An engine's own counter (llama.cpp `timings.predicted_n`).
+    /// An engine's own counter (llama.cpp `timings.predicted_n` and `tokens_predicted`, SGLang `completion_tokens`, TGI
+    /// `index`, Triton `num_output_tokens`).
     Counter,
+    /// The response's head (TGI `x-generated-tokens`).
+    Headers,
     /// Nothing said it.
     None,
 }
@@ -35,6 +38,7 @@ impl CountSource {
             Self::TokenIds => "ids",
             Self::Logprobs => "logprobs",
             Self::Counter => "counter",
+            Self::Headers => "headers",
             Self::None => "unknown",
         }
     }
@@ -68,6 +72,12 @@ pub enum Terminator {
     ResponseFailed,
     /// `message_stop` of `/v1/messages`; servers send it after an error too.
     MessageStop,
+    /// `stop` of llama.cpp's `/completion`, for every prompt.
+    Stop,
+    /// `done` of the last line, in Ollama's dialect.
+    OllamaDone,
+    /// The end of the body, where nothing else marks the end: TGI after `generated_text`, Triton after any event.
+    Eof,
     /// A whole JSON body that is no error.
     Body,
     /// No end mark, but all choices have a finish reason.

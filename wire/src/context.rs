@@ -21,6 +21,25 @@ pub struct AnswerContext<'a> {
     pub prompts: Option<u32>,
     /// Whether the answer repeats the prompt; no if not known.
     pub echo: Option<bool>,
+    /// SGLang's `/generate` and Triton: what the text of an event is. The deployment decides it (SGLang's
+    /// `--incremental-streaming-output`, Triton's model); if not known it is learned while the answer comes.
+    pub text_mode: Option<Accumulation>,
+    /// Triton: what `num_output_tokens` of an event counts. The model decides it; if not known it counts nothing, except in
+    /// an answer that states it once.
+    pub num_output_tokens: Option<Accumulation>,
+    /// TGI: the response header `x-generated-tokens`.
+    pub generated_tokens: Option<u64>,
+    /// TGI: the response header `x-prompt-tokens`.
+    pub prompt_tokens: Option<u64>,
+}
+
+/// What an event states of something that grows while an answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accumulation {
+    /// What is new.
+    Delta,
+    /// All so far.
+    Cumulative,
 }
 
 /// How the body is cut into what a dialect judges.
@@ -28,6 +47,8 @@ pub struct AnswerContext<'a> {
 pub(crate) enum Framing {
     /// Server-sent events.
     Events,
+    /// A JSON object a line.
+    Lines,
     /// One JSON text.
     Body,
 }
@@ -46,6 +67,10 @@ impl AnswerContext<'_> {
             n: None,
             prompts: None,
             echo: None,
+            text_mode: None,
+            num_output_tokens: None,
+            generated_tokens: None,
+            prompt_tokens: None,
         }
     }
 
@@ -61,11 +86,23 @@ impl AnswerContext<'_> {
         if is("text/event-stream") {
             return Framing::Events;
         }
+        if [
+            "application/x-ndjson",
+            "application/ndjson",
+            "application/jsonl",
+        ]
+        .into_iter()
+        .any(is)
+        {
+            return Framing::Lines;
+        }
         let is_json = is("application/json") || media_type.to_ascii_lowercase().ends_with("+json");
-        if !is_json && self.stream_requested == Some(true) && self.status < 400 {
-            Framing::Events
-        } else {
-            Framing::Body
+        if is_json || self.stream_requested != Some(true) || self.status >= 400 {
+            return Framing::Body;
+        }
+        match self.endpoint {
+            Endpoint::OllamaChat | Endpoint::OllamaGenerate => Framing::Lines,
+            _ => Framing::Events,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::context::Framing;
 use crate::dialect::{Asked, Dialect, Tally, Totals};
+use crate::ndjson::Lines;
 use crate::sse::{Frame, Framer, Rest};
 use crate::{
     Anomaly, Answer, AnswerContext, CountSource, Event, FinishState, Terminator, TransportEnd,
@@ -29,6 +30,7 @@ pub struct Decoder {
 #[derive(Debug)]
 enum Body {
     Events(Framer),
+    Lines(Lines),
     /// One JSON text, as far as it has come.
     Json(Vec<u8>),
     /// Not decoded, or not any more.
@@ -57,11 +59,12 @@ impl Decoder {
         let body = match framing {
             _ if encoded => Body::Unread,
             Framing::Events => Body::Events(Framer::default()),
+            Framing::Lines => Body::Lines(Lines::default()),
             Framing::Body => Body::Json(Vec::new()),
         };
         Self {
             body,
-            dialect: Dialect::new(asked),
+            dialect: Dialect::new(asked, framing),
             tally,
             streamed,
             rejected: asked.rejected,
@@ -80,6 +83,15 @@ impl Decoder {
                 });
                 if framer.is_oversize() {
                     self.comments = framer.comments();
+                    self.stop();
+                }
+            }
+            Body::Lines(lines) => {
+                lines.push(bytes, |frame| {
+                    events.push(judge(frame, &mut self.dialect, &mut self.tally));
+                });
+                if lines.is_oversize() {
+                    self.tally.anomalies_of(Anomaly::BadJson, lines.dropped());
                     self.stop();
                 }
             }
@@ -102,6 +114,7 @@ impl Decoder {
     pub fn pending_whole(&self) -> bool {
         match &self.body {
             Body::Events(framer) => framer.pending_whole(),
+            Body::Lines(lines) => lines.pending_whole(),
             Body::Json(_) | Body::Unread => false,
         }
     }
@@ -120,6 +133,10 @@ impl Decoder {
                 }
                 self.comments = framer.comments();
             }
+            Body::Lines(mut lines) => {
+                lines.finish(|frame| events.push(judge(frame, &mut self.dialect, &mut self.tally)));
+                self.tally.anomalies_of(Anomaly::BadJson, lines.dropped());
+            }
             Body::Json(body) => self.whole = self.dialect.body(&body, &mut self.tally),
             Body::Unread => {}
         }
@@ -133,7 +150,7 @@ impl Decoder {
     }
 
     fn answer(&mut self, end: TransportEnd) -> Answer {
-        let outcome = self.dialect.finish();
+        let outcome = self.dialect.finish(end, self.tally.events);
         // What was counted until decoding stopped is no total.
         let totals = if self.stopped {
             Totals::default()

@@ -7,20 +7,33 @@ mod asked;
 mod choices;
 mod counter;
 mod fault;
+mod llamacpp;
 mod messages;
+mod ollama;
 mod openai;
 mod responses;
+mod sequence;
+mod sglang;
 mod tally;
+mod text;
+mod tgi;
+mod triton;
 
 pub(crate) use asked::Asked;
 pub(crate) use tally::Tally;
 
-use crate::json::cut_text;
+use crate::context::Framing;
+use crate::json::{cut_text, has_member};
 use crate::sse::Field;
-use crate::{CountSource, Endpoint, FinishState, Terminator, Tokens};
+use crate::{CountSource, Endpoint, FinishState, Terminator, Tokens, TransportEnd};
+use llamacpp::LlamaCpp;
 use messages::Messages;
+use ollama::Ollama;
 use openai::OpenAi;
 use responses::Responses;
+use sglang::Sglang;
+use tgi::Tgi;
+use triton::Triton;
 
 /// What one event proves and shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +66,8 @@ pub(crate) enum Ending {
     Aborted,
     /// Every choice has a finish reason.
     Finished,
+    /// Nothing more is to come, and nothing else marks the end.
+    AtEof,
     /// Nothing says that it has ended.
     #[default]
     Open,
@@ -74,6 +89,11 @@ pub(crate) enum Dialect {
     OpenAi(OpenAi),
     Responses(Responses),
     Messages(Messages),
+    LlamaCpp(LlamaCpp),
+    Sglang(Sglang),
+    Tgi(Tgi),
+    Triton(Triton),
+    Ollama(Ollama),
 }
 
 // ---- Evidence
@@ -110,12 +130,31 @@ impl Shows {
 // ---- Dialect
 
 impl Dialect {
-    pub(crate) fn new(asked: Asked) -> Self {
+    /// The dialect of an answer whose body is framed like this.
+    pub(crate) fn new(asked: Asked, framing: Framing) -> Self {
         match asked.endpoint {
-            Endpoint::Completions | Endpoint::ChatCompletions => Self::OpenAi(OpenAi::new(asked)),
+            // llama.cpp answers this route of Ollama's in OpenAI's dialect.
+            Endpoint::OllamaChat if framing == Framing::Events => Self::chat(asked),
+            Endpoint::OllamaChat | Endpoint::OllamaGenerate => Self::Ollama(Ollama::new(asked)),
+            Endpoint::Completions | Endpoint::ChatCompletions | Endpoint::InferenceGenerate => {
+                Self::OpenAi(OpenAi::new(asked))
+            }
             Endpoint::Responses => Self::Responses(Responses::new(asked)),
             Endpoint::Messages => Self::Messages(Messages::new(asked)),
+            Endpoint::Completion => Self::LlamaCpp(LlamaCpp::new(asked)),
+            Endpoint::Generate => Self::Sglang(Sglang::new(asked)),
+            Endpoint::GenerateStream | Endpoint::Root => Self::Tgi(Tgi::new(asked)),
+            Endpoint::TritonGenerate | Endpoint::TritonGenerateStream => {
+                Self::Triton(Triton::new(asked))
+            }
         }
+    }
+
+    fn chat(asked: Asked) -> Self {
+        Self::OpenAi(OpenAi::new(Asked {
+            endpoint: Endpoint::ChatCompletions,
+            ..asked
+        }))
     }
 
     /// Judges the data of one event.
@@ -124,23 +163,53 @@ impl Dialect {
             Self::OpenAi(dialect) => dialect.event(field, data, tally),
             Self::Responses(dialect) => dialect.event(field, data, tally),
             Self::Messages(dialect) => dialect.event(field, data, tally),
+            Self::LlamaCpp(dialect) => dialect.event(field, data, tally),
+            Self::Sglang(dialect) => dialect.event(field, data, tally),
+            Self::Tgi(dialect) => dialect.event(field, data, tally),
+            Self::Triton(dialect) => dialect.event(field, data, tally),
+            Self::Ollama(dialect) => dialect.event(field, data, tally),
         }
     }
 
     /// Reads a whole body; whether it is an answer, and not an error or half a body.
     pub(crate) fn body(&mut self, body: &[u8], tally: &mut Tally) -> bool {
+        self.listen(body);
         match self {
             Self::OpenAi(dialect) => dialect.body(body, tally),
             Self::Responses(dialect) => dialect.body(body, tally),
             Self::Messages(dialect) => dialect.body(body, tally),
+            Self::LlamaCpp(dialect) => dialect.body(body, tally),
+            Self::Sglang(dialect) => dialect.body(body, tally),
+            Self::Tgi(dialect) => dialect.body(body, tally),
+            Self::Triton(dialect) => dialect.body(body, tally),
+            Self::Ollama(dialect) => dialect.body(body, tally),
         }
     }
 
-    pub(crate) fn finish(&mut self) -> Outcome {
+    /// What is known after so many events, with which the transport ended like this.
+    pub(crate) fn finish(&self, end: TransportEnd, events: u64) -> Outcome {
         match self {
             Self::OpenAi(dialect) => dialect.finish(),
             Self::Responses(dialect) => dialect.finish(),
             Self::Messages(dialect) => dialect.finish(),
+            Self::LlamaCpp(dialect) => dialect.finish(),
+            Self::Sglang(dialect) => dialect.finish(),
+            Self::Tgi(dialect) => dialect.finish(),
+            Self::Triton(dialect) => dialect.finish(end, events),
+            Self::Ollama(dialect) => dialect.finish(),
+        }
+    }
+
+    /// Two engines may answer on one route; where bodies are concerned a member of theirs tells which it is.
+    fn listen(&mut self, body: &[u8]) {
+        match self {
+            Self::Sglang(dialect) if has_member(body, b"generated_text") => {
+                *self = Self::Tgi(Tgi::new(dialect.asked));
+            }
+            Self::Ollama(dialect) if has_member(body, b"choices") => {
+                *self = Self::chat(dialect.asked);
+            }
+            _ => {}
         }
     }
 }
@@ -170,8 +239,16 @@ impl Ending {
         match (self, mark) {
             (Self::Errored, _) => FinishState::Errored,
             (Self::Aborted, _) => FinishState::Aborted,
-            (Self::Finished, _) | (Self::Open, Some(_)) => FinishState::Complete,
+            (Self::Finished | Self::AtEof, _) | (Self::Open, Some(_)) => FinishState::Complete,
             (Self::Open, None) => FinishState::Cut,
+        }
+    }
+
+    /// The same where finish reasons don't stand for an end mark.
+    pub(crate) fn without_mark(self) -> Self {
+        match self {
+            Self::Finished => Self::Open,
+            ending => ending,
         }
     }
 
@@ -179,6 +256,7 @@ impl Ending {
     pub(crate) fn implied_mark(self) -> Option<Terminator> {
         match self {
             Self::Finished => Some(Terminator::Missing),
+            Self::AtEof => Some(Terminator::Eof),
             Self::Errored | Self::Aborted | Self::Open => None,
         }
     }

@@ -32,6 +32,45 @@ pub(crate) fn is_whole(bytes: &[u8]) -> bool {
     may_be && Cursor::new(bytes).whole(Cursor::skip).is_some()
 }
 
+/// The objects of a text that is one object, or a list of objects: none for any other value, `None` if it is no JSON.
+pub(crate) fn read_objects<'a, T>(
+    text: &'a [u8],
+    read: impl Fn(&mut Cursor<'a>) -> Option<T>,
+) -> Option<Vec<T>> {
+    Cursor::new(text).whole(|cursor| {
+        let mut objects = Vec::new();
+        let mut element = |cursor: &mut Cursor<'a>| {
+            if cursor.peek()? != b'{' {
+                return cursor.skip();
+            }
+            let object = read(cursor)?;
+            // One above the limit is kept, so that whoever counts them sees that it was passed.
+            if objects.len() <= limits::CHOICES {
+                objects.push(object);
+            }
+            Some(())
+        };
+        match cursor.peek()? {
+            b'[' => cursor.array(element)?,
+            _ => element(cursor)?,
+        }
+        Some(objects)
+    })
+}
+
+/// Whether an object, or the first of a list of objects, has this member.
+pub(crate) fn has_member(text: &[u8], wanted: &[u8]) -> bool {
+    let has = |cursor: &mut Cursor<'_>| {
+        let mut has = false;
+        cursor.object(|cursor, key| {
+            has |= key == wanted;
+            cursor.skip()
+        })?;
+        Some(has)
+    };
+    read_objects(text, has).is_some_and(|objects| objects.first() == Some(&true))
+}
+
 // ---- Cursor: structure
 
 impl<'a> Cursor<'a> {
@@ -184,6 +223,12 @@ impl<'a> Cursor<'a> {
     pub(crate) fn has_text(&mut self) -> Option<bool> {
         self.text()
             .map(|text| text.is_some_and(|text| !text.is_empty()))
+    }
+
+    /// Whether the value is `true`.
+    pub(crate) fn is_true(&mut self) -> Option<bool> {
+        let is_true = self.peek()? == b't';
+        self.skip().map(|()| is_true)
     }
 
     /// A whole number from 0 up to `u64::MAX`; `None` inside for any other value.

@@ -19,10 +19,11 @@ mod dialect;
 mod endpoint;
 mod event;
 mod json;
+mod ndjson;
 mod request;
 
 pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, TransportEnd};
-pub use context::AnswerContext;
+pub use context::{Accumulation, AnswerContext};
 pub use decoder::Decoder;
 pub use endpoint::Endpoint;
 pub use event::{Event, Tokens};

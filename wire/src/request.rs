@@ -18,7 +18,7 @@ pub struct RequestFacts {
     pub whole: bool,
     /// `model`, cut at [`crate::limits::TEXT_BYTES`]. A client's free text: never a label.
     pub model: Option<String>,
-    /// `stream`
+    /// `stream`, or what the route does whatever the request says, or does unasked.
     pub stream: Option<bool>,
     /// `n`: answers asked for per prompt.
     pub n: Option<u32>,
@@ -30,11 +30,11 @@ pub struct RequestFacts {
     pub tools: Option<u32>,
     /// Prompt tokens, where the prompt was given as token ids.
     pub prompt_tokens: Option<u64>,
-    /// Bytes of prompt text, unescaped length: string values of `prompt` or `input`, or of `content` and `text` inside a list
-    /// of messages, with `system` or `instructions` before them.
+    /// Bytes of prompt text, unescaped length: string values of the prompt's member (`prompt`, `input`, `text`, `inputs`,
+    /// `text_input`), or of `content` and `text` inside a list of messages, with `system` or `instructions` before them.
     pub prompt_bytes: Option<u64>,
     /// The limit of generated tokens, by the route's name for it: `max_tokens` or `max_completion_tokens` (the latter wins),
-    /// `max_output_tokens`.
+    /// `max_output_tokens`, `max_new_tokens`, `n_predict` (it wins over `max_tokens`), `num_predict`.
     pub max_tokens: Option<u32>,
     /// `echo`
     pub echo: Option<bool>,

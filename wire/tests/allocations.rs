@@ -83,6 +83,46 @@ fn dialects(number: u32) -> Vec<(Endpoint, &'static str, String)> {
                 r#"{{"type":"content_block_delta","delta":{{"type":"text_delta","text":" {number}"}},"index":0}}"#
             )),
         ),
+        (
+            Endpoint::Completion,
+            SSE,
+            sse(format!(
+                r#"{{"index":0,"content":" a","tokens":[6],"stop":false,"tokens_predicted":{number},"tokens_evaluated":20}}"#
+            )),
+        ),
+        (
+            Endpoint::Generate,
+            SSE,
+            sse(format!(
+                r#"{{"text":"so far {number}","output_ids":[4,5],"meta_info":{{"id":"g","finish_reason":null,"completion_tokens":{number}}}}}"#
+            )),
+        ),
+        (
+            Endpoint::InferenceGenerate,
+            SSE,
+            sse(format!(
+                r#"{{"request_id":"r","usage":null,"choices":[{{"index":0,"finish_reason":null,"token_ids":[{number}]}}]}}"#
+            )),
+        ),
+        (
+            Endpoint::GenerateStream,
+            SSE,
+            sse(format!(
+                r#"{{"index":{number},"token":{{"id":5,"text":" a","special":false}},"generated_text":null,"details":null}}"#
+            )),
+        ),
+        (
+            Endpoint::TritonGenerateStream,
+            SSE,
+            sse(format!(
+                r#"{{"model_name":"m","num_output_tokens":1,"text_output":"so far {number}"}}"#
+            )),
+        ),
+        (
+            Endpoint::OllamaGenerate,
+            "application/x-ndjson",
+            format!("{{\"model\":\"m\",\"response\":\" {number}\",\"done\":false}}\n"),
+        ),
     ]
 }
 

@@ -45,15 +45,16 @@ fn the_corpus_has_each_engine() {
             .count()
     };
     let engines = [
-        ("vllm", 38),
+        ("vllm", 40),
         ("vllm-rust", 4),
-        ("sglang", 13),
+        ("sglang", 20),
         ("sglang-rust", 1),
         ("trtllm", 9),
         ("triton-openai", 2),
-        ("tgi", 6),
-        ("llamacpp", 8),
-        ("generic", 25),
+        ("triton", 9),
+        ("tgi", 15),
+        ("llamacpp", 15),
+        ("generic", 27),
     ];
     for (engine, cases) in engines {
         assert_eq!(of(engine), cases, "{engine}");

@@ -9,8 +9,8 @@ mod corpus;
 
 use corpus::{Corpus, Reads};
 use loadproof_wire::{
-    Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event, FinishState, Tokens,
-    TransportEnd,
+    Accumulation, Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event,
+    FinishState, Tokens, TransportEnd,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -20,7 +20,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// What the head may say of the body.
-const CONTENT_TYPES: [&str; 2] = ["text/event-stream", "application/json"];
+const CONTENT_TYPES: [&str; 3] = [
+    "text/event-stream",
+    "application/json",
+    "application/x-ndjson",
+];
 
 /// The bytes of every recorded answer, in its framing or not.
 static RECORDED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -38,6 +42,8 @@ fn context(endpoint: Endpoint, content_type: &'static str) -> AnswerContext<'sta
         content_type: Some(content_type),
         stream_requested: Some(true),
         n: Some(2),
+        num_output_tokens: Some(Accumulation::Cumulative),
+        generated_tokens: Some(7),
         ..AnswerContext::new(endpoint, 200)
     }
 }

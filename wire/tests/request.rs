@@ -95,6 +95,110 @@ fn messages() {
     assert_eq!(sizes, [Some(9 + 2), None]);
 }
 
+/// Bytes and tokens of the prompt, then prompts, answers for each, and the limit.
+fn sizes(endpoint: Endpoint, body: &str) -> ([Option<u64>; 2], [Option<u32>; 3]) {
+    let (facts, sizes) = stated(endpoint, body);
+    (sizes, [facts.prompts, facts.n, facts.max_tokens])
+}
+
+#[test]
+fn token_ids_by_other_names() {
+    for (endpoint, body, tokens, counts) in [
+        (
+            Endpoint::Completion,
+            r#"{"prompt":[1,2],"n":2,"max_tokens":4}"#,
+            2,
+            [Some(1), Some(2), Some(4)],
+        ),
+        (
+            Endpoint::Generate,
+            r#"{"input_ids":[[1,2],[3]],"max_tokens":4}"#,
+            3,
+            [Some(2), None, None],
+        ),
+        (
+            Endpoint::InferenceGenerate,
+            r#"{"token_ids":[1,2,3],"sampling_params":{"n":2,"max_tokens":9},"prompt":"no"}"#,
+            3,
+            [Some(1), Some(2), Some(9)],
+        ),
+    ] {
+        let expected = ([None, Some(tokens)], counts);
+        assert_eq!(sizes(endpoint, body), expected, "{body}");
+    }
+}
+
+#[test]
+fn texts_by_other_names() {
+    use Endpoint as E;
+    let parameters = r#"{"inputs":"ab","parameters":{"max_new_tokens":6}}"#;
+    let triton = r#"{"text_input":"ab","max_tokens":6}"#;
+    for (endpoint, body, counts) in [
+        (
+            E::Completion,
+            r#"{"prompt":["ab",[1]],"n_predict":6,"max_tokens":4}"#,
+            [2, 0, 6],
+        ),
+        (
+            E::Generate,
+            r#"{"text":["a","b"],"sampling_params":{"n":3,"max_new_tokens":6}}"#,
+            [2, 3, 6],
+        ),
+        (E::Generate, parameters, [1, 0, 6]),
+        (E::GenerateStream, parameters, [1, 0, 6]),
+        (E::Root, parameters, [1, 0, 6]),
+        (E::TritonGenerate, triton, [1, 0, 6]),
+        (E::TritonGenerateStream, triton, [1, 0, 6]),
+        (
+            E::TritonGenerate,
+            r#"{"text_input":["ab"],"parameters":{"max_tokens":6}}"#,
+            [1, 0, 6],
+        ),
+        (
+            E::OllamaGenerate,
+            r#"{"prompt":"a","system":"b","options":{"num_predict":6}}"#,
+            [1, 0, 6],
+        ),
+        (
+            E::OllamaChat,
+            r#"{"messages":[{"content":"ab"}],"options":{"num_predict":-1}}"#,
+            [0, 0, 0],
+        ),
+    ] {
+        // 0: not stated.
+        let counts = counts.map(|count| Some(count).filter(|count| *count > 0));
+        assert_eq!(sizes(endpoint, body), ([Some(2), None], counts), "{body}");
+    }
+}
+
+#[test]
+fn sampling_may_stand_one_level_below() {
+    let body = r#"{"sampling_params":{"temperature":0.5,"top_p":0.25,"sampling_seed":3,"deeper":{"temperature":9}}}"#;
+    let facts = facts(Endpoint::Generate, body);
+    assert_eq!(
+        (facts.temperature, facts.top_p, facts.seed),
+        (Some(0.5), Some(0.25), Some(3))
+    );
+    assert_eq!(completions(body).temperature, None);
+}
+
+#[test]
+fn some_routes_say_themselves_whether_they_stream() {
+    use Endpoint as E;
+    for (endpoint, body, stream) in [
+        (E::GenerateStream, r#"{"stream":false}"#, Some(true)),
+        (E::TritonGenerateStream, "{", Some(true)),
+        (E::TritonGenerate, r#"{"stream":true}"#, Some(false)),
+        (E::Root, r#"{"stream":true}"#, Some(true)),
+        (E::Root, "{}", None),
+        (E::OllamaChat, "{}", Some(true)),
+        (E::OllamaChat, r#"{"stream":false}"#, Some(false)),
+        (E::OllamaGenerate, r#"{"a":1"#, None),
+    ] {
+        assert_eq!(facts(endpoint, body).stream, stream, "{endpoint:?} {body}");
+    }
+}
+
 #[test]
 fn a_chat() {
     let body = r#"{

@@ -177,17 +177,12 @@ impl Clients {
 
 fn context<'a>(planned: &Planned, head: &'a http::response::Parts) -> AnswerContext<'a> {
     AnswerContext {
-        endpoint: planned.class.endpoint(),
-        status: head.status.as_u16(),
         content_type: head
             .headers
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok()),
-        content_encoding: None,
         stream_requested: Some(planned.form == Form::Stream),
-        n: None,
-        prompts: None,
-        echo: None,
+        ..AnswerContext::new(planned.class.endpoint(), head.status.as_u16())
     }
 }
 

@@ -381,14 +381,9 @@ async fn a_decoder_counts_what_was_emitted() {
     ] {
         let (heard, record) = stage.ask_and_tell(&request).await;
         let mut decoder = Decoder::new(AnswerContext {
-            endpoint,
-            status: 200,
             content_type: Some("text/event-stream"),
-            content_encoding: None,
             stream_requested: Some(true),
-            n: None,
-            prompts: None,
-            echo: None,
+            ..AnswerContext::new(endpoint, 200)
         });
         let mut events = Vec::new();
         decoder.push(&heard.body().bytes, &mut events);

@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let endpoint = Endpoint::ALL[usize::from(*route) % Endpoint::ALL.len()];
-    for content_type in ["text/event-stream", "application/json"] {
+    for content_type in ["text/event-stream", "application/json", "application/x-ndjson"] {
         let context = AnswerContext {
             content_type: Some(content_type),
             stream_requested: Some(true),

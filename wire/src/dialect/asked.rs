@@ -1,8 +1,8 @@
 //! What is known of an answer before its body, as far as dialects need it. Nothing is borrowed.
 
-use crate::{AnswerContext, Endpoint};
+use crate::{Accumulation, AnswerContext, Endpoint};
 
-/// What was asked for, and by which status it was answered.
+/// What was asked for, and how the deployment answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
     pub(crate) endpoint: Endpoint,
@@ -14,6 +14,13 @@ pub(crate) struct Asked {
     pub(crate) prompts: u32,
     /// The answer repeats the prompt.
     pub(crate) echo: bool,
+    /// What each event's text is.
+    pub(crate) text_mode: Option<Accumulation>,
+    /// What Triton's `num_output_tokens` is.
+    pub(crate) num_output_tokens: Option<Accumulation>,
+    /// What the response's head counted.
+    pub(crate) generated_tokens: Option<u64>,
+    pub(crate) prompt_tokens: Option<u64>,
 }
 
 impl Asked {
@@ -24,6 +31,10 @@ impl Asked {
             n: context.n.unwrap_or(1).max(1),
             prompts: context.prompts.unwrap_or(1).max(1),
             echo: context.echo.unwrap_or(false),
+            text_mode: context.text_mode,
+            num_output_tokens: context.num_output_tokens,
+            generated_tokens: context.generated_tokens,
+            prompt_tokens: context.prompt_tokens,
         }
     }
 }

@@ -58,6 +58,13 @@ impl<T> Choices<T> {
         (!self.overflow).then(|| self.list.iter().map(|(_, choice)| choice))
     }
 
+    /// Whether each of the choices seen is such, and none that was asked for is missing.
+    pub(crate) fn are_all(&self, asked: &Asked, is: impl Fn(&T) -> bool) -> bool {
+        let expected = u64::from(asked.n).saturating_mul(u64::from(asked.prompts));
+        self.all()
+            .is_some_and(|mut choices| choices.all(is) && self.len() as u64 >= expected)
+    }
+
     /// Adds a count that each choice of a prompt repeats. Known only if every prompt of the request has one.
     pub(crate) fn once_per_prompt(
         &self,

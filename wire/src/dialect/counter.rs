@@ -6,6 +6,7 @@ use crate::Tokens;
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     last: u64,
+    stated: bool,
     /// A token event came without it since it was there last.
     behind: bool,
 }
@@ -56,6 +57,21 @@ impl Counter {
         judged
     }
 
+    /// The count so far; 0 if none was stated.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Whether it was ever there.
+    pub(crate) fn is_stated(&self) -> bool {
+        self.stated
+    }
+
+    /// Whether it doesn't cover the last token event.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.behind
+    }
+
     fn advance(&mut self, count: u64) -> Growth {
         let growth = match count.checked_sub(self.last) {
             _ if self.behind => Growth::Total,
@@ -63,8 +79,20 @@ impl Counter {
             None => Growth::WentBack,
         };
         self.last = self.last.max(count);
+        self.stated = true;
         self.behind = false;
         growth
+    }
+}
+
+impl Judged {
+    /// The tokens of an event that has nothing else to count them by.
+    pub(crate) fn tokens(self) -> Tokens {
+        match (self.token, self.grown) {
+            (false, _) => Tokens::None,
+            (true, 0) => Tokens::AtLeastOne,
+            (true, grown) => exactly(grown),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! `/v1/completions` and `/v1/chat/completions`, as vLLM's two front-ends, llama.cpp and those who imitate them speak them.
+//! `/v1/completions` and `/v1/chat/completions`, as vLLM's two front-ends, llama.cpp and those who imitate them speak them,
+//! and vLLM's `/inference/v1/generate`, which has the same chunks under another name for their id.
 //!
 //! What proves a token, per choice: something shown, ids or log-probabilities of generated tokens, or a running counter
 //! that grew. Where a running counter is present it decides alone: no growth, no token. A role, a progress report, a usage
@@ -13,7 +14,7 @@ use super::choices::Choices;
 use super::counter::{Judged, exactly};
 use super::{Asked, Evidence, Outcome, Shows, Tally, add_stated};
 use crate::sse::Field;
-use crate::{Anomaly, Terminator, Tokens};
+use crate::{Anomaly, Endpoint, Terminator, Tokens};
 use choice::Choice;
 use chunk::{ChoiceFacts, Chunk, Usage};
 use std::mem;
@@ -84,7 +85,7 @@ impl OpenAi {
             tally.error(chunk.error.message_anywhere());
             return false;
         }
-        tally.name(chunk.model, chunk.id);
+        tally.name(chunk.model, self.id_of(&chunk));
         self.lists.prompt(&chunk);
         let mut proof = Proof::default();
         for facts in &self.scratch {
@@ -110,7 +111,17 @@ impl OpenAi {
         Outcome {
             totals: self.totals(),
             finish_reasons: self.choices.finish_reasons(),
-            ending: self.choices.ending(),
+            ending: match self.asked.endpoint {
+                Endpoint::InferenceGenerate => self.choices.ending().without_mark(),
+                _ => self.choices.ending(),
+            },
+        }
+    }
+
+    fn id_of<'a>(&self, chunk: &Chunk<'a>) -> &'a [u8] {
+        match self.asked.endpoint {
+            Endpoint::InferenceGenerate => chunk.request_id,
+            _ => chunk.id,
         }
     }
 
@@ -123,7 +134,7 @@ impl OpenAi {
     }
 
     fn chunk(&mut self, data: &[u8], chunk: &Chunk<'_>, tally: &mut Tally) -> Evidence {
-        tally.name(chunk.model, chunk.id);
+        tally.name(chunk.model, self.id_of(chunk));
         self.lists.prompt(chunk);
         if chunk.error.is_error(!self.scratch.is_empty()) {
             tally.error(chunk.error.message());

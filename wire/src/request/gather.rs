@@ -24,6 +24,8 @@ pub(super) struct Gather {
     member: Member,
     /// The same in `stream_options`.
     option: StreamOption,
+    /// The same in an object with sampling parameters.
+    sampling: Member,
     /// What came of the list at hand, if it is a member of the top level.
     list: List,
     /// Bytes of prompt text in the member at hand.
@@ -56,6 +58,7 @@ impl Gather {
             depth: 0,
             member: Member::Other,
             option: StreamOption::Other,
+            sampling: Member::Other,
             list: List::default(),
             bytes: 0,
             in_content: 0,
@@ -63,7 +66,12 @@ impl Gather {
     }
 
     pub(super) fn finish(mut self, whole: bool) -> RequestFacts {
-        self.facts.whole = whole;
+        let facts = &mut self.facts;
+        facts.whole = whole;
+        let stream = facts
+            .stream
+            .or_else(|| self.endpoint.streams_unasked(whole));
+        facts.stream = self.endpoint.streams().or(stream);
         self.facts.max_tokens = self.max_tokens_first.or(self.facts.max_tokens);
         if let Some(bytes) = &mut self.facts.prompt_bytes {
             *bytes = bytes.saturating_add(self.preamble_bytes);
@@ -94,6 +102,7 @@ impl Gather {
                 self.forget();
             }
             (2, Member::StreamOptions) => self.option = StreamOption::of(key),
+            (2, Member::Sampling) => self.sampling = Member::of_sampling(key),
             _ => {}
         }
         self.in_content = (self.in_content & !1) | u64::from(matches!(key, b"content" | b"text"));
@@ -121,6 +130,8 @@ impl Gather {
             Member::Temperature => facts.temperature = None,
             Member::TopP => facts.top_p = None,
             Member::Seed => facts.seed = None,
+            // What it holds may stand beside it, too.
+            Member::Sampling => self.sampling = Member::Other,
             Member::Other => {}
         }
     }
@@ -195,24 +206,34 @@ impl Gather {
     }
 
     fn scalar(&mut self, token: Token<'_>) {
+        let member = match (self.depth, self.member) {
+            (1, member) => member,
+            (2, Member::Sampling) => self.sampling,
+            (2, Member::StreamOptions) => return self.option(token),
+            _ => return,
+        };
         let facts = &mut self.facts;
-        match (self.depth, self.member, token) {
-            (1, Member::Stream, Token::Bool(stream)) => facts.stream = Some(stream),
-            (1, Member::Echo, Token::Bool(echo)) => facts.echo = Some(echo),
-            (1, Member::N, Token::Number(number)) => facts.n = parse(number),
-            (1, Member::MaxTokens, Token::Number(number)) => facts.max_tokens = parse(number),
-            (1, Member::MaxTokensFirst, Token::Number(number)) => {
+        match (member, token) {
+            (Member::Stream, Token::Bool(stream)) => facts.stream = Some(stream),
+            (Member::Echo, Token::Bool(echo)) => facts.echo = Some(echo),
+            (Member::N, Token::Number(number)) => facts.n = parse(number),
+            (Member::MaxTokens, Token::Number(number)) => facts.max_tokens = parse(number),
+            (Member::MaxTokensFirst, Token::Number(number)) => {
                 self.max_tokens_first = parse(number);
             }
-            (1, Member::Temperature, Token::Number(number)) => facts.temperature = parse(number),
-            (1, Member::TopP, Token::Number(number)) => facts.top_p = parse(number),
-            (1, Member::Seed, Token::Number(number)) => facts.seed = parse(number),
-            (2, Member::StreamOptions, Token::Bool(asked)) => match self.option {
-                StreamOption::IncludeUsage => facts.include_usage = Some(asked),
-                StreamOption::ContinuousUsage => facts.continuous_usage = Some(asked),
-                StreamOption::Other => {}
-            },
+            (Member::Temperature, Token::Number(number)) => facts.temperature = parse(number),
+            (Member::TopP, Token::Number(number)) => facts.top_p = parse(number),
+            (Member::Seed, Token::Number(number)) => facts.seed = parse(number),
             _ => {}
+        }
+    }
+
+    fn option(&mut self, token: Token<'_>) {
+        let Token::Bool(asked) = token else { return };
+        match self.option {
+            StreamOption::IncludeUsage => self.facts.include_usage = Some(asked),
+            StreamOption::ContinuousUsage => self.facts.continuous_usage = Some(asked),
+            StreamOption::Other => {}
         }
     }
 }

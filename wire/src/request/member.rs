@@ -20,6 +20,8 @@ pub(super) enum Member {
     MaxTokensFirst,
     Echo,
     StreamOptions,
+    /// An object with sampling parameters, which has members of its own.
+    Sampling,
     Temperature,
     TopP,
     Seed,
@@ -51,17 +53,55 @@ impl Member {
         }
     }
 
+    /// The member of an object with sampling parameters that has this key.
+    pub(super) fn of_sampling(key: &[u8]) -> Self {
+        match key {
+            // SGLang and TGI; Triton and vLLM; Ollama.
+            b"max_new_tokens" | b"max_tokens" | b"num_predict" => Self::MaxTokens,
+            b"n" => Self::N,
+            b"temperature" => Self::Temperature,
+            b"top_p" => Self::TopP,
+            b"seed" | b"sampling_seed" => Self::Seed,
+            _ => Self::Other,
+        }
+    }
+
     fn of_route(endpoint: Endpoint, key: &[u8]) -> Self {
         use Endpoint as E;
         match (endpoint, key) {
-            (E::Completions, b"prompt") => Self::Prompt,
-            (E::ChatCompletions | E::Messages, b"messages") | (E::Responses, b"input") => {
-                Self::Messages
+            (E::Completions | E::Completion | E::OllamaGenerate, b"prompt")
+            | (E::Generate, b"text" | b"input_ids" | b"inputs")
+            | (E::GenerateStream | E::Root, b"inputs")
+            | (E::InferenceGenerate, b"token_ids")
+            | (E::TritonGenerate | E::TritonGenerateStream, b"text_input") => Self::Prompt,
+            (E::ChatCompletions | E::Messages | E::OllamaChat, b"messages")
+            | (E::Responses, b"input") => Self::Messages,
+            (E::Messages | E::OllamaGenerate, b"system") | (E::Responses, b"instructions") => {
+                Self::Preamble
             }
-            (E::Messages, b"system") | (E::Responses, b"instructions") => Self::Preamble,
-            (E::Completions | E::ChatCompletions | E::Messages, b"max_tokens")
+            (E::Generate | E::InferenceGenerate, b"sampling_params")
+            | (
+                E::Generate
+                | E::GenerateStream
+                | E::Root
+                | E::TritonGenerate
+                | E::TritonGenerateStream,
+                b"parameters",
+            )
+            | (E::OllamaChat | E::OllamaGenerate, b"options") => Self::Sampling,
+            (
+                E::Completions
+                | E::ChatCompletions
+                | E::Messages
+                | E::Completion
+                | E::TritonGenerate
+                | E::TritonGenerateStream,
+                b"max_tokens",
+            )
             | (E::Responses, b"max_output_tokens") => Self::MaxTokens,
-            (E::Completions | E::ChatCompletions, b"max_completion_tokens") => Self::MaxTokensFirst,
+            (E::Completions | E::ChatCompletions, b"max_completion_tokens")
+            | (E::Completion, b"n_predict") => Self::MaxTokensFirst,
+            (E::TritonGenerate | E::TritonGenerateStream, b"random_seed") => Self::Seed,
             _ => Self::Other,
         }
     }

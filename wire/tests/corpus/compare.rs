@@ -117,6 +117,7 @@ fn source(source: CountSource) -> &'static str {
         CountSource::TokenIds => "token_ids",
         CountSource::Logprobs => "logprobs",
         CountSource::Counter => "counter",
+        CountSource::Headers => "headers",
         CountSource::None => "none",
     }
 }
@@ -138,6 +139,9 @@ fn terminator(terminator: Terminator) -> &'static str {
         Terminator::ResponseIncomplete => "response.incomplete",
         Terminator::ResponseFailed => "response.failed",
         Terminator::MessageStop => "message_stop",
+        Terminator::Stop => "stop",
+        Terminator::OllamaDone => "done",
+        Terminator::Eof => "eof",
         Terminator::Body => "body",
         Terminator::Missing => "missing",
     }

@@ -13,11 +13,13 @@ pub(crate) struct Response {
 }
 
 /// What the decoder needs of the head.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Head {
     pub(crate) status: u16,
     pub(crate) content_type: Option<String>,
     pub(crate) content_encoding: Option<String>,
+    pub(crate) generated_tokens: Option<u64>,
+    pub(crate) prompt_tokens: Option<u64>,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +125,8 @@ impl Response {
             status,
             content_type: value("content-type"),
             content_encoding: value("content-encoding"),
+            generated_tokens: value("x-generated-tokens").and_then(|count| count.parse().ok()),
+            prompt_tokens: value("x-prompt-tokens").and_then(|count| count.parse().ok()),
         });
         Ok(
             match (value("transfer-encoding"), value("content-length")) {

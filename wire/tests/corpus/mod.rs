@@ -15,7 +15,7 @@ mod replay;
 pub(crate) use compare::Difference;
 pub(crate) use replay::{Observed, Reads};
 
-use loadproof_wire::{Endpoint, TransportEnd};
+use loadproof_wire::{Accumulation, Endpoint, TransportEnd};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::error::Error;
@@ -55,6 +55,9 @@ enum Framing {
     /// One JSON body.
     #[serde(rename = "json")]
     Json,
+    /// A JSON object a line.
+    #[serde(rename = "ndjson")]
+    Lines,
     /// A raw HTTP/1.1 response.
     #[serde(rename = "http1")]
     Http1,
@@ -70,6 +73,16 @@ struct Request {
     n: Option<u32>,
     prompts: Option<u32>,
     echo: Option<bool>,
+    incremental: Option<bool>,
+    text_mode: Option<Mode>,
+    num_output_tokens: Option<Mode>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Delta,
+    Cumulative,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -92,6 +105,29 @@ pub(crate) enum Verdict {
 #[derive(Deserialize)]
 struct Listing {
     cases: Vec<Case>,
+}
+
+impl Request {
+    fn text_mode(&self) -> Option<Accumulation> {
+        let incremental = self.incremental.map(|incremental| match incremental {
+            true => Accumulation::Delta,
+            false => Accumulation::Cumulative,
+        });
+        self.text_mode.map(Accumulation::from).or(incremental)
+    }
+
+    fn num_output_tokens(&self) -> Option<Accumulation> {
+        self.num_output_tokens.map(Accumulation::from)
+    }
+}
+
+impl From<Mode> for Accumulation {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Delta => Self::Delta,
+            Mode::Cumulative => Self::Cumulative,
+        }
+    }
 }
 
 impl Corpus {

@@ -1,6 +1,6 @@
 //! A case, played to a decoder read by read.
 
-use super::http1::Response;
+use super::http1::{Head, Response};
 use super::{Case, Framing};
 use flate2::write::GzDecoder;
 use loadproof_wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
@@ -49,7 +49,7 @@ pub(crate) fn run(
     let end = match case.framing {
         Framing::Http1 => player.play_http1(reads.of(bytes))?,
         Framing::SseGzip => player.play_gzip(reads.of(bytes))?,
-        Framing::Sse | Framing::Json | Framing::Other => {
+        Framing::Sse | Framing::Json | Framing::Lines | Framing::Other => {
             reads.of(bytes).for_each(|read| player.push(read));
             case.transport_end()
         }
@@ -106,28 +106,39 @@ impl Player<'_> {
     fn push(&mut self, bytes: &[u8]) {
         let content_type = match self.case.framing {
             Framing::Json => "application/json",
+            Framing::Lines => "application/x-ndjson",
             _ => "text/event-stream",
         };
         // Where the case holds no head, its status is one of the things that are known beforehand.
         let status = self.case.expected["http_status"]
             .as_u64()
             .and_then(|status| status.try_into().ok());
-        self.push_body(status.unwrap_or(200), (Some(content_type), None), bytes);
+        let head = Head {
+            status: status.unwrap_or(200),
+            content_type: Some(content_type.to_owned()),
+            ..Head::default()
+        };
+        self.push_body(&head, bytes);
     }
 
-    fn push_body(&mut self, status: u16, content: (Option<&str>, Option<&str>), bytes: &[u8]) {
+    fn push_body(&mut self, head: &Head, bytes: &[u8]) {
         let request = &self.case.request;
         let (_, decoder) = self.decoder.get_or_insert_with(|| {
             let context = AnswerContext {
-                content_type: content.0,
-                content_encoding: content.1,
+                endpoint: self.endpoint,
+                status: head.status,
+                content_type: head.content_type.as_deref(),
+                content_encoding: head.content_encoding.as_deref(),
                 stream_requested: request.stream,
                 n: request.n,
                 prompts: request.prompts,
                 echo: request.echo,
-                ..AnswerContext::new(self.endpoint, status)
+                text_mode: request.text_mode(),
+                num_output_tokens: request.num_output_tokens(),
+                generated_tokens: head.generated_tokens,
+                prompt_tokens: head.prompt_tokens,
             };
-            (status, Decoder::new(context))
+            (head.status, Decoder::new(context))
         });
         decoder.push(bytes, &mut self.events);
     }
@@ -138,23 +149,10 @@ impl Player<'_> {
     ) -> Result<TransportEnd, Box<dyn Error>> {
         let mut response = Response::default();
         for read in reads {
-            response.push(read, |head, piece| {
-                let content = (
-                    head.content_type.as_deref(),
-                    head.content_encoding.as_deref(),
-                );
-                self.push_body(head.status, content, piece);
-            })?;
+            response.push(read, |head, piece| self.push_body(head, piece))?;
         }
-        if let (None, Some(head)) = (&self.decoder, response.head().cloned()) {
-            self.push_body(
-                head.status,
-                (
-                    head.content_type.as_deref(),
-                    head.content_encoding.as_deref(),
-                ),
-                b"",
-            );
+        if let (None, Some(head)) = (&self.decoder, response.head()) {
+            self.push_body(head, b"");
         }
         Ok(response.end())
     }

@@ -5,10 +5,15 @@ mod counters;
 mod dates;
 mod endings;
 mod limits;
+mod llamacpp;
 mod messages;
+mod ollama;
 mod responses;
+mod sglang;
+mod tgi;
 mod tokens;
 mod totals;
+mod triton;
 
 use loadproof_wire::limits::{CHOICES, LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
 use loadproof_wire::{

@@ -39,14 +39,9 @@ fn record(number: Option<i64>, tokens_at_ms: &[u64], end: End) -> Record {
 
 fn decoder() -> Decoder {
     Decoder::new(AnswerContext {
-        endpoint: Endpoint::ChatCompletions,
-        status: 200,
         content_type: Some("text/event-stream"),
-        content_encoding: None,
         stream_requested: Some(true),
-        n: None,
-        prompts: None,
-        echo: None,
+        ..AnswerContext::new(Endpoint::ChatCompletions, 200)
     })
 }
 

@@ -14,6 +14,8 @@ pub(super) struct Chunk<'a> {
     /// It is an object, not `null` or the like.
     pub(super) is_object: bool,
     pub(super) id: &'a [u8],
+    /// The id on `/inference/v1/generate`.
+    pub(super) request_id: &'a [u8],
     pub(super) model: &'a [u8],
     pub(super) statement: Statement,
     /// Length of the prompt's token ids (vLLM chat).
@@ -89,6 +91,7 @@ impl<'a> Chunk<'a> {
     ) -> Option<()> {
         match key {
             b"id" => self.id = cursor.text()?.unwrap_or_default(),
+            b"request_id" => self.request_id = cursor.text()?.unwrap_or_default(),
             b"model" => self.model = cursor.text()?.unwrap_or_default(),
             b"choices" => read_choices(cursor, choices)?,
             b"usage" => self.statement.usage = Usage::read(cursor)?,
