@@ -76,6 +76,10 @@ pub enum Terminator {
     Stop,
     /// `done` of the last line, in Ollama's dialect.
     OllamaDone,
+    /// The message that completes each choice, of vLLM's and SGLang's gRPC services.
+    GrpcComplete,
+    /// A response of Triton's gRPC service with `triton_final_response`.
+    TritonFinalResponse,
     /// The end of the body, where nothing else marks the end: TGI after `generated_text`, Triton after any event.
     Eof,
     /// A whole JSON body that is no error.
@@ -91,7 +95,7 @@ pub enum Anomaly {
     OversizeEvent,
     /// The body is compressed and was not decoded.
     Opaque,
-    /// An event's data was no JSON, or JSON that broke off.
+    /// An event's data was no JSON, or JSON that broke off; in gRPC, no protobuf.
     BadJson,
     /// More choices than [`crate::limits::CHOICES`].
     TooManyChoices,

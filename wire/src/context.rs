@@ -49,6 +49,8 @@ pub(crate) enum Framing {
     Events,
     /// A JSON object a line.
     Lines,
+    /// gRPC messages.
+    Messages,
     /// One JSON text.
     Body,
 }
@@ -82,6 +84,14 @@ impl AnswerContext<'_> {
             .next()
             .unwrap_or_default()
             .trim();
+        if self.endpoint.is_grpc() {
+            let names_grpc = media_type.starts_with("application/grpc");
+            return if names_grpc || (media_type.is_empty() && self.status < 400) {
+                Framing::Messages
+            } else {
+                Framing::Body
+            };
+        }
         let is = |name: &str| media_type.eq_ignore_ascii_case(name);
         if is("text/event-stream") {
             return Framing::Events;

@@ -2,8 +2,9 @@
 
 use crate::context::Framing;
 use crate::dialect::{Asked, Dialect, Tally, Totals};
+use crate::grpc::Messages;
 use crate::ndjson::Lines;
-use crate::sse::{Frame, Framer, Rest};
+use crate::sse::{Field, Frame, Framer, Rest};
 use crate::{
     Anomaly, Answer, AnswerContext, CountSource, Event, FinishState, Terminator, TransportEnd,
     limits,
@@ -22,8 +23,8 @@ pub struct Decoder {
     comments: u64,
     /// The body was one JSON object that is no error.
     whole: bool,
-    /// Decoding ended before the body did.
-    stopped: bool,
+    /// Why decoding ended before the body did.
+    stopped: Option<Anomaly>,
 }
 
 /// What the bytes of the body are.
@@ -31,6 +32,7 @@ pub struct Decoder {
 enum Body {
     Events(Framer),
     Lines(Lines),
+    Messages(Messages),
     /// One JSON text, as far as it has come.
     Json(Vec<u8>),
     /// Not decoded, or not any more.
@@ -60,6 +62,7 @@ impl Decoder {
             _ if encoded => Body::Unread,
             Framing::Events => Body::Events(Framer::default()),
             Framing::Lines => Body::Lines(Lines::default()),
+            Framing::Messages => Body::Messages(Messages::default()),
             Framing::Body => Body::Json(Vec::new()),
         };
         Self {
@@ -70,7 +73,7 @@ impl Decoder {
             rejected: asked.rejected,
             comments: 0,
             whole: false,
-            stopped: encoded,
+            stopped: encoded.then_some(Anomaly::Opaque),
         }
     }
 
@@ -83,7 +86,7 @@ impl Decoder {
                 });
                 if framer.is_oversize() {
                     self.comments = framer.comments();
-                    self.stop();
+                    self.stop(Anomaly::OversizeEvent);
                 }
             }
             Body::Lines(lines) => {
@@ -92,10 +95,21 @@ impl Decoder {
                 });
                 if lines.is_oversize() {
                     self.tally.anomalies_of(Anomaly::BadJson, lines.dropped());
-                    self.stop();
+                    self.stop(Anomaly::OversizeEvent);
                 }
             }
-            Body::Json(body) if body.len() + bytes.len() > limits::WHOLE_BODY_BYTES => self.stop(),
+            Body::Messages(messages) => {
+                messages.push(bytes, |data| {
+                    let evidence = self.dialect.event(Field::Data, data, &mut self.tally);
+                    events.push(self.tally.take(evidence, false));
+                });
+                if let Some(anomaly) = messages.stopped() {
+                    self.stop(anomaly);
+                }
+            }
+            Body::Json(body) if body.len() + bytes.len() > limits::WHOLE_BODY_BYTES => {
+                self.stop(Anomaly::OversizeEvent);
+            }
             Body::Json(body) => body.extend_from_slice(bytes),
             Body::Unread => {}
         }
@@ -115,7 +129,7 @@ impl Decoder {
         match &self.body {
             Body::Events(framer) => framer.pending_whole(),
             Body::Lines(lines) => lines.pending_whole(),
-            Body::Json(_) | Body::Unread => false,
+            Body::Messages(_) | Body::Json(_) | Body::Unread => false,
         }
     }
 
@@ -129,7 +143,7 @@ impl Decoder {
                     self.tally.anomaly(Anomaly::BadJson);
                 }
                 if framer.is_oversize() {
-                    self.stop();
+                    self.stop(Anomaly::OversizeEvent);
                 }
                 self.comments = framer.comments();
             }
@@ -137,22 +151,24 @@ impl Decoder {
                 lines.finish(|frame| events.push(judge(frame, &mut self.dialect, &mut self.tally)));
                 self.tally.anomalies_of(Anomaly::BadJson, lines.dropped());
             }
+            Body::Messages(messages) if messages.may_end() => {}
+            Body::Messages(_) => self.tally.anomaly(Anomaly::BadJson),
             Body::Json(body) => self.whole = self.dialect.body(&body, &mut self.tally),
             Body::Unread => {}
         }
         self.answer(end)
     }
 
-    fn stop(&mut self) {
-        self.tally.anomaly(Anomaly::OversizeEvent);
+    fn stop(&mut self, why: Anomaly) {
+        self.tally.anomaly(why);
         self.body = Body::Unread;
-        self.stopped = true;
+        self.stopped = Some(why);
     }
 
     fn answer(&mut self, end: TransportEnd) -> Answer {
         let outcome = self.dialect.finish(end, self.tally.events);
         // What was counted until decoding stopped is no total.
-        let totals = if self.stopped {
+        let totals = if self.stopped.is_some() {
             Totals::default()
         } else {
             outcome.totals
@@ -162,13 +178,15 @@ impl Decoder {
             _ if self.rejected => FinishState::Rejected,
             _ if self.tally.errored => FinishState::Errored,
             // The content's end was not seen; only the transport can tell.
-            FinishState::Cut if self.stopped && end == TransportEnd::Clean => FinishState::Complete,
+            FinishState::Cut if self.lost_sight() && end == TransportEnd::Clean => {
+                FinishState::Complete
+            }
             state => state,
         };
         let implied = outcome
             .ending
             .implied_mark()
-            .filter(|_| state == FinishState::Complete && !self.stopped);
+            .filter(|_| state == FinishState::Complete && self.stopped.is_none());
         Answer {
             streamed: self.streamed,
             events: self.tally.events,
@@ -191,6 +209,11 @@ impl Decoder {
             response_id: self.tally.response_id.take(),
             anomalies: self.tally.anomalies(),
         }
+    }
+
+    /// Decoding ended at a limit of ours, not at something that can't be an answer.
+    fn lost_sight(&self) -> bool {
+        matches!(self.stopped, Some(Anomaly::OversizeEvent | Anomaly::Opaque))
     }
 
     /// The end mark that was seen.

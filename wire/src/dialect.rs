@@ -6,6 +6,7 @@
 mod asked;
 mod choices;
 mod counter;
+mod engine_grpc;
 mod fault;
 mod llamacpp;
 mod messages;
@@ -18,14 +19,16 @@ mod tally;
 mod text;
 mod tgi;
 mod triton;
+mod triton_grpc;
 
 pub(crate) use asked::Asked;
 pub(crate) use tally::Tally;
 
 use crate::context::Framing;
-use crate::json::{cut_text, has_member};
+use crate::json::{cut_plain, cut_text, has_member};
 use crate::sse::Field;
 use crate::{CountSource, Endpoint, FinishState, Terminator, Tokens, TransportEnd};
+use engine_grpc::EngineGrpc;
 use llamacpp::LlamaCpp;
 use messages::Messages;
 use ollama::Ollama;
@@ -34,6 +37,7 @@ use responses::Responses;
 use sglang::Sglang;
 use tgi::Tgi;
 use triton::Triton;
+use triton_grpc::TritonGrpc;
 
 /// What one event proves and shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +98,8 @@ pub(crate) enum Dialect {
     Tgi(Tgi),
     Triton(Triton),
     Ollama(Ollama),
+    EngineGrpc(EngineGrpc),
+    TritonGrpc(TritonGrpc),
 }
 
 // ---- Evidence
@@ -147,6 +153,8 @@ impl Dialect {
             Endpoint::TritonGenerate | Endpoint::TritonGenerateStream => {
                 Self::Triton(Triton::new(asked))
             }
+            Endpoint::VllmGrpc | Endpoint::SglangGrpc => Self::EngineGrpc(EngineGrpc::new(asked)),
+            Endpoint::TritonGrpc => Self::TritonGrpc(TritonGrpc::new(asked)),
         }
     }
 
@@ -168,6 +176,8 @@ impl Dialect {
             Self::Tgi(dialect) => dialect.event(field, data, tally),
             Self::Triton(dialect) => dialect.event(field, data, tally),
             Self::Ollama(dialect) => dialect.event(field, data, tally),
+            Self::EngineGrpc(dialect) => dialect.event(data, tally),
+            Self::TritonGrpc(dialect) => dialect.event(data, tally),
         }
     }
 
@@ -183,6 +193,8 @@ impl Dialect {
             Self::Tgi(dialect) => dialect.body(body, tally),
             Self::Triton(dialect) => dialect.body(body, tally),
             Self::Ollama(dialect) => dialect.body(body, tally),
+            // What answers a call without messages is no gRPC service.
+            Self::EngineGrpc(_) | Self::TritonGrpc(_) => false,
         }
     }
 
@@ -197,6 +209,8 @@ impl Dialect {
             Self::Tgi(dialect) => dialect.finish(),
             Self::Triton(dialect) => dialect.finish(end, events),
             Self::Ollama(dialect) => dialect.finish(),
+            Self::EngineGrpc(dialect) => dialect.finish(),
+            Self::TritonGrpc(_) => TritonGrpc::finish(),
         }
     }
 
@@ -276,5 +290,12 @@ fn add_stated(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 fn keep_text(kept: &mut Option<String>, raw: &[u8]) {
     if !raw.is_empty() && kept.as_deref().map(str::as_bytes) != Some(raw) {
         *kept = Some(cut_text(raw));
+    }
+}
+
+/// The same from a text that is no JSON.
+fn keep_plain(kept: &mut Option<String>, text: &[u8]) {
+    if !text.is_empty() && kept.as_deref().map(str::as_bytes) != Some(text) {
+        *kept = Some(cut_plain(text));
     }
 }

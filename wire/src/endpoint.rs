@@ -29,10 +29,16 @@ pub enum Endpoint {
     OllamaChat,
     /// `POST /api/generate` in Ollama's shape.
     OllamaGenerate,
+    /// `Generate` of vLLM's gRPC service. Not returned by [`Endpoint::of`]; see there.
+    VllmGrpc,
+    /// `Generate` of SGLang's gRPC service. Not returned by [`Endpoint::of`]; see there.
+    SglangGrpc,
+    /// `ModelStreamInfer` of Triton's gRPC service. Not returned by [`Endpoint::of`]; see there.
+    TritonGrpc,
 }
 
 impl Endpoint {
-    /// Each of them, once.
+    /// Each that [`Endpoint::of`] can return, once. Those are all that a request is ever counted under.
     pub const ALL: [Self; 13] = [
         Self::Completions,
         Self::ChatCompletions,
@@ -49,9 +55,15 @@ impl Endpoint {
         Self::OllamaGenerate,
     ];
 
+    /// Each gRPC method, once. Their answers can be decoded, but no request is taken for one.
+    pub const GRPC: [Self; 3] = [Self::VllmGrpc, Self::SglangGrpc, Self::TritonGrpc];
+
     /// The endpoint of a request, or `None` if the route does not generate.
     ///
     /// `path` is the request target without its query.
+    ///
+    /// gRPC methods are not known here: gRPC needs HTTP/2 with trailers on both sides, and a relay that speaks HTTP/1.1 to
+    /// its engine can't pass that on, so that there is nothing to measure. Who carries gRPC names the endpoint itself.
     pub fn of(method: &str, path: &str) -> Option<Self> {
         if method != "POST" {
             return None;
@@ -104,13 +116,21 @@ impl Endpoint {
             Self::TritonGenerateStream => "/v2/models/*/generate_stream",
             Self::OllamaChat => "/api/chat",
             Self::OllamaGenerate => "/api/generate",
+            Self::VllmGrpc => "/vllm.grpc.engine.VllmEngine/Generate",
+            Self::SglangGrpc => "/sglang.grpc.scheduler.SglangScheduler/Generate",
+            Self::TritonGrpc => "/inference.GRPCInferenceService/ModelStreamInfer",
         }
+    }
+
+    pub(crate) const fn is_grpc(self) -> bool {
+        matches!(self, Self::VllmGrpc | Self::SglangGrpc | Self::TritonGrpc)
     }
 
     /// Whether the route itself says if its answers are streams; `None` where the request does.
     pub(crate) const fn streams(self) -> Option<bool> {
         match self {
             Self::GenerateStream | Self::TritonGenerateStream => Some(true),
+            Self::VllmGrpc | Self::SglangGrpc | Self::TritonGrpc => Some(true),
             Self::TritonGenerate => Some(false),
             _ => None,
         }

@@ -8,7 +8,7 @@
 
 mod decoded;
 
-pub(crate) use decoded::{Decoded, Progress, cut_text};
+pub(crate) use decoded::{Decoded, Progress, cut_plain, cut_text};
 
 use crate::limits;
 

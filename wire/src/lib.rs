@@ -18,8 +18,10 @@ mod decoder;
 mod dialect;
 mod endpoint;
 mod event;
+mod grpc;
 mod json;
 mod ndjson;
+mod proto;
 mod request;
 
 pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, TransportEnd};

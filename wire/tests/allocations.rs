@@ -65,9 +65,9 @@ fn a_token_event_asks_for_no_memory() {
 }
 
 /// An event of each dialect that says `number` where it counts.
-fn dialects(number: u32) -> Vec<(Endpoint, &'static str, String)> {
+fn dialects(number: u32) -> Vec<(Endpoint, &'static str, Vec<u8>)> {
     const SSE: &str = "text/event-stream";
-    let sse = |data: String| format!("data: {data}\n\n");
+    let sse = |data: String| format!("data: {data}\n\n").into_bytes();
     vec![
         (
             Endpoint::Responses,
@@ -121,7 +121,31 @@ fn dialects(number: u32) -> Vec<(Endpoint, &'static str, String)> {
         (
             Endpoint::OllamaGenerate,
             "application/x-ndjson",
-            format!("{{\"model\":\"m\",\"response\":\" {number}\",\"done\":false}}\n"),
+            format!("{{\"model\":\"m\",\"response\":\" {number}\",\"done\":false}}\n").into_bytes(),
+        ),
+    ]
+    .into_iter()
+    .chain(grpc(number))
+    .collect()
+}
+
+/// The same of gRPC services; vLLM's message counts nothing.
+fn grpc(number: u32) -> [(Endpoint, &'static str, Vec<u8>); 2] {
+    [
+        (
+            Endpoint::VllmGrpc,
+            "application/grpc",
+            b"\x00\x00\x00\x00\x09\x0a\x07\x0a\x01\x0b\x10\x07\x20\x04".to_vec(),
+        ),
+        (
+            Endpoint::TritonGrpc,
+            "application/grpc",
+            [
+                b"\x00\x00\x00\x00\x1b\x12\x19\x2a\x07\x12\x05BYTES\x32\x0e\x0a\x00\x00\x00"
+                    .as_slice(),
+                format!("{number:010}").as_bytes(),
+            ]
+            .concat(),
         ),
     ]
 }
@@ -132,7 +156,7 @@ fn a_token_event_of_any_dialect_asks_for_no_memory() {
         let (endpoint, content_type, _) = dialects(0).swap_remove(which);
         let reads = |numbers: Range<u32>, size: usize| -> Vec<Vec<u8>> {
             let events = numbers.map(|number| dialects(number).swap_remove(which).2);
-            let bytes = events.collect::<String>().into_bytes();
+            let bytes = events.collect::<Vec<_>>().concat();
             bytes.chunks(size).map(<[u8]>::to_vec).collect()
         };
         for size in [1, 7, 100, 4096] {

@@ -45,13 +45,13 @@ fn the_corpus_has_each_engine() {
             .count()
     };
     let engines = [
-        ("vllm", 40),
+        ("vllm", 41),
         ("vllm-rust", 4),
         ("sglang", 20),
         ("sglang-rust", 1),
         ("trtllm", 9),
         ("triton-openai", 2),
-        ("triton", 9),
+        ("triton", 11),
         ("tgi", 15),
         ("llamacpp", 15),
         ("generic", 27),

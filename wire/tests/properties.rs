@@ -20,10 +20,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// What the head may say of the body.
-const CONTENT_TYPES: [&str; 3] = [
+const CONTENT_TYPES: [&str; 4] = [
     "text/event-stream",
     "application/json",
     "application/x-ndjson",
+    "application/grpc",
 ];
 
 /// The bytes of every recorded answer, in its framing or not.
@@ -95,7 +96,7 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn endpoint() -> impl Strategy<Value = Endpoint> {
-    prop::sample::select(Endpoint::ALL.to_vec())
+    prop::sample::select([&Endpoint::ALL[..], &Endpoint::GRPC].concat())
 }
 
 fn check_cuts(

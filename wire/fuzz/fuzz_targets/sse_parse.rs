@@ -25,8 +25,14 @@ fuzz_target!(|data: &[u8]| {
     let [size, route, bytes @ ..] = data else {
         return;
     };
-    let endpoint = Endpoint::ALL[usize::from(*route) % Endpoint::ALL.len()];
-    for content_type in ["text/event-stream", "application/json", "application/x-ndjson"] {
+    let routes = [&Endpoint::ALL[..], &Endpoint::GRPC].concat();
+    let endpoint = routes[usize::from(*route) % routes.len()];
+    for content_type in [
+        "text/event-stream",
+        "application/json",
+        "application/x-ndjson",
+        "application/grpc",
+    ] {
         let context = AnswerContext {
             content_type: Some(content_type),
             stream_requested: Some(true),

@@ -1,7 +1,7 @@
 //! What is counted alike in every dialect, event by event.
 
 use super::Evidence;
-use crate::json::cut_text;
+use crate::json::{cut_plain, cut_text};
 use crate::sse::Field;
 use crate::{Anomaly, Event, Terminator, Tokens};
 
@@ -49,12 +49,21 @@ impl Tally {
 
     /// Keeps the first name and id that are not empty; both as they are written in JSON.
     pub(crate) fn name(&mut self, model: &[u8], response_id: &[u8]) {
+        self.name_by(cut_text, model, response_id);
+    }
+
+    /// The same of texts that are no JSON.
+    pub(crate) fn name_plain(&mut self, model: &[u8], response_id: &[u8]) {
+        self.name_by(cut_plain, model, response_id);
+    }
+
+    fn name_by(&mut self, text: fn(&[u8]) -> String, model: &[u8], response_id: &[u8]) {
         for (kept, raw) in [
             (&mut self.model, model),
             (&mut self.response_id, response_id),
         ] {
             if kept.is_none() && !raw.is_empty() {
-                *kept = Some(cut_text(raw));
+                *kept = Some(text(raw));
             }
         }
     }
@@ -64,6 +73,14 @@ impl Tally {
         self.errored = true;
         if let (None, Some(message)) = (&self.error, message) {
             self.error = Some(cut_text(message));
+        }
+    }
+
+    /// The same with a message that is no JSON.
+    pub(crate) fn error_plain(&mut self, message: &[u8]) {
+        self.errored = true;
+        if self.error.is_none() {
+            self.error = Some(cut_plain(message));
         }
     }
 

@@ -51,6 +51,13 @@ pub(crate) fn cut_text(raw: &[u8]) -> String {
     decoded.text()
 }
 
+/// A text that is no JSON string, cut the same way.
+pub(crate) fn cut_plain(text: &[u8]) -> String {
+    let mut decoded = Decoded::default();
+    decoded.keep(text);
+    decoded.text()
+}
+
 // ---- Decoded
 
 impl Decoded {

@@ -141,6 +141,8 @@ fn terminator(terminator: Terminator) -> &'static str {
         Terminator::MessageStop => "message_stop",
         Terminator::Stop => "stop",
         Terminator::OllamaDone => "done",
+        Terminator::GrpcComplete => "complete",
+        Terminator::TritonFinalResponse => "triton_final_response",
         Terminator::Eof => "eof",
         Terminator::Body => "body",
         Terminator::Missing => "missing",

@@ -61,6 +61,9 @@ enum Framing {
     /// A raw HTTP/1.1 response.
     #[serde(rename = "http1")]
     Http1,
+    /// gRPC messages.
+    #[serde(rename = "grpc")]
+    Grpc,
     /// One that is not decoded.
     #[serde(other)]
     Other,
@@ -197,7 +200,13 @@ impl Case {
 
     /// The case's endpoint, if this build decodes it in the case's framing.
     pub(crate) fn decoded_endpoint(&self) -> Option<Endpoint> {
-        Endpoint::of("POST", &self.endpoint).filter(|_| self.framing != Framing::Other)
+        let method =
+            |endpoint: &Endpoint| endpoint.as_str().trim_start_matches('/') == self.endpoint;
+        match self.framing {
+            Framing::Other => None,
+            Framing::Grpc => Endpoint::GRPC.into_iter().find(method),
+            _ => Endpoint::of("POST", &self.endpoint),
+        }
     }
 
     /// Whether the bytes are compressed; the decoder doesn't read these, so they are inflated before it.

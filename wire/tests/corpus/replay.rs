@@ -49,7 +49,7 @@ pub(crate) fn run(
     let end = match case.framing {
         Framing::Http1 => player.play_http1(reads.of(bytes))?,
         Framing::SseGzip => player.play_gzip(reads.of(bytes))?,
-        Framing::Sse | Framing::Json | Framing::Lines | Framing::Other => {
+        Framing::Sse | Framing::Json | Framing::Lines | Framing::Grpc | Framing::Other => {
             reads.of(bytes).for_each(|read| player.push(read));
             case.transport_end()
         }
@@ -107,6 +107,7 @@ impl Player<'_> {
         let content_type = match self.case.framing {
             Framing::Json => "application/json",
             Framing::Lines => "application/x-ndjson",
+            Framing::Grpc => "application/grpc",
             _ => "text/event-stream",
         };
         // Where the case holds no head, its status is one of the things that are known beforehand.

@@ -4,6 +4,7 @@ mod bodies;
 mod counters;
 mod dates;
 mod endings;
+mod grpc;
 mod limits;
 mod llamacpp;
 mod messages;
