@@ -5,7 +5,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use crate::checked::Checked;
+use crate::checked::{Checked, Shape};
+use crate::keys;
 use crate::kind::spell_duration;
 use crate::reader::Reader;
 
@@ -139,7 +140,8 @@ fn late_tokens_are_measured(checked: &Checked, reader: &mut Reader) {
     }
 }
 
-/// Each label has a value per edge, one above the last edge, and `unknown`.
+/// Each label has a value per edge, one above the last edge, and `unknown`. The defaults are meant to overflow: traffic that
+/// fills every cell is rare, and room for all of them would triple the scrape.
 fn cells_fit(checked: &Checked, reader: &mut Reader) {
     let shape = &checked.shape;
     let Some(setting) = reader.sound("shape.max_cells") else {
@@ -147,7 +149,7 @@ fn cells_fit(checked: &Checked, reader: &mut Reader) {
     };
     let labels = [&shape.input_len, &shape.output_len, &shape.concurrency];
     let cells: usize = labels.iter().map(|edges| edges.len() + 2).product();
-    if cells > shape.max_cells {
+    if cells > shape.max_cells && !is_default(shape) {
         let wrong = format!(
             "the edges make {cells} cells, of which {} are kept apart",
             shape.max_cells
@@ -158,6 +160,16 @@ fn cells_fit(checked: &Checked, reader: &mut Reader) {
             "raise it or give fewer edges; the rest counts as overflow",
         );
     }
+}
+
+fn is_default(shape: &Shape) -> bool {
+    *shape
+        == Shape {
+            input_len: (keys::SHAPE_INPUT_LEN.default)(),
+            output_len: (keys::SHAPE_OUTPUT_LEN.default)(),
+            concurrency: (keys::SHAPE_CONCURRENCY.default)(),
+            max_cells: usize::try_from((keys::SHAPE_MAX_CELLS.default)()).unwrap_or(usize::MAX),
+        }
 }
 
 fn some_model_has_a_name(checked: &Checked, reader: &mut Reader) {
