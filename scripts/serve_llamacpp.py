@@ -91,6 +91,7 @@ def parameters(llama: types.ModuleType, opts: argparse.Namespace) -> object:
     params.n_parallel = opts.slots
     params.n_ctx = opts.context
     params.cpuparams.n_threads = opts.threads
+    params.cpuparams_batch.n_threads = opts.threads
     params.endpoint_metrics = True
     params.use_jinja = True
     # An engine and nothing else: no web page, and no copies of old prompts in memory.

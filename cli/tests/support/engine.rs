@@ -28,6 +28,8 @@ impl Engine {
         command.arg(root.join("scripts/serve_llamacpp.py")).args([
             "--port",
             "0",
+            "--threads",
+            "1",
             "--slots",
             &slots.to_string(),
         ]);
