@@ -16,9 +16,9 @@ const ATTEMPTS: usize = 3;
 /// What the product claims: 95 of 100 requests are reported to the millisecond.
 const CLAIM_SECONDS: f64 = 0.001;
 
-/// What the machine adds to a message over a bare socket at the same time is not the product's. A figure lies between two
-/// messages, and each may find both of its ends waiting for a CPU.
-const HOPS: f64 = 4.0;
+/// A figure lies between two messages, and what the machine adds to a message is not the product's. If 1 in 100 messages
+/// over a bare socket is late by more than q at the time, then at most 2 in 100 figures are late by more than 2 q.
+const MESSAGES: f64 = 2.0;
 
 fn demo(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_loadproof"))
@@ -81,11 +81,9 @@ fn accounted_for(report: &Value) {
         outcomes.values().filter_map(Value::as_u64).sum::<u64>(),
         sent
     );
-    assert_eq!(
-        outcomes["ok"].as_u64(),
-        Some(count("answered")),
-        "{outcomes:?}"
-    );
+    // A client that had read enough may have left with the last token.
+    let ok = outcomes["ok"].as_u64().expect("some went well");
+    assert!((count("answered")..=sent).contains(&ok), "{outcomes:?}");
     let cells = report["cells"].as_array().expect("a list of cells");
     let in_cells: u64 = cells
         .iter()
@@ -102,7 +100,7 @@ fn accounted_for(report: &Value) {
 /// What is wrong with the times, if anything is.
 fn untrue(report: &Value) -> Option<String> {
     let (total, agreement) = (&report["total"], &report["agreement"]);
-    let hop = seconds(&report["control"]["hop"]["p95"]);
+    let hop = seconds(&report["control"]["hop"]["p99"]);
     let resolution = seconds(&agreement["gap_p95_resolution"]);
     let differences = [
         (
@@ -125,12 +123,12 @@ fn untrue(report: &Value) -> Option<String> {
     let ms = |seconds: f64| format!("{:.3} ms", seconds * 1e3);
     let beyond: Vec<String> = differences
         .into_iter()
-        .filter(|(_, difference)| *difference > CLAIM_SECONDS + HOPS * hop)
+        .filter(|(_, difference)| *difference > CLAIM_SECONDS + MESSAGES * hop)
         .map(|(what, difference)| format!("{what}: {}", ms(difference)))
         .collect();
     (!beyond.is_empty()).then(|| {
         format!(
-            "{}, while a bare message took {}",
+            "{}, while 1 in 100 bare messages took {}",
             beyond.join(", "),
             ms(hop)
         )

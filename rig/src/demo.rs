@@ -11,6 +11,7 @@ mod control;
 mod load;
 mod mix;
 mod pairing;
+mod parcel;
 mod report;
 mod session;
 mod table;

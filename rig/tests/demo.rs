@@ -50,7 +50,13 @@ fn every_request_is_accounted_for_on_both_sides() {
     );
     assert_eq!((requests.paired, requests.unpaired), (requests.sent, 0));
     assert_eq!(report.outcomes.values().sum::<u64>(), requests.records);
-    assert_eq!(report.outcomes.get("ok"), Some(&requests.answered));
+    // A client that had read enough may have left with the last token.
+    let ok = report.outcomes.get("ok").copied().unwrap_or(0);
+    assert!(
+        (requests.answered..=requests.sent).contains(&ok),
+        "{:?}",
+        report.outcomes
+    );
     let in_cells: usize = report.cells.iter().map(|cell| cell.requests).sum();
     assert_eq!(in_cells as u64, requests.paired);
     assert_eq!(report.total.requests as u64, requests.paired);

@@ -7,10 +7,10 @@
 
 use crate::clock::OneClock;
 use crate::demo::mix::{Form, Leaving, Plan, Planned};
-use bytes::Bytes;
+use crate::demo::parcel::Parcel;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, Uri};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
@@ -49,7 +49,7 @@ pub(crate) struct Tally {
 /// The clients of one proxy.
 #[derive(Clone)]
 pub(crate) struct Clients {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client<HttpConnector, Parcel>,
     proxy: SocketAddr,
     tally: Arc<Tally>,
 }
@@ -113,14 +113,23 @@ impl Clients {
     }
 
     async fn ask(self, planned: Planned) {
+        let (parcel, on_its_way) = Parcel::new(body(&planned));
+        let exchange = self.exchange(&planned, parcel);
         let count = match planned.leaving {
             Leaving::After(patience) => {
-                match tokio::time::timeout(patience, self.exchange(&planned)).await {
-                    Ok(ended) => self.counter(ended),
-                    Err(_) => &self.tally.left,
+                let impatience = async {
+                    match on_its_way.await {
+                        Ok(()) => tokio::time::sleep(patience).await,
+                        // It failed before; the exchange tells.
+                        Err(_) => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    ended = exchange => self.counter(ended),
+                    () = impatience => &self.tally.left,
                 }
             }
-            Leaving::Never | Leaving::AtToken(_) => self.counter(self.exchange(&planned).await),
+            Leaving::Never | Leaving::AtToken(_) => self.counter(exchange.await),
         };
         count.fetch_add(1, Relaxed);
     }
@@ -134,8 +143,8 @@ impl Clients {
     }
 
     /// One request to the end of its answer, or to the token at which its client leaves.
-    async fn exchange(&self, planned: &Planned) -> Result<Leaving, Failed> {
-        let response = self.request(planned).await.map_err(|_| Failed)?;
+    async fn exchange(&self, planned: &Planned, parcel: Parcel) -> Result<Leaving, Failed> {
+        let response = self.request(planned, parcel).await.map_err(|_| Failed)?;
         if !response.status().is_success() {
             return Err(Failed);
         }
@@ -163,8 +172,12 @@ impl Clients {
         Ok(Leaving::Never)
     }
 
-    async fn request(&self, planned: &Planned) -> Result<Response<Incoming>, Error> {
-        let mut request = Request::new(Full::new(Bytes::from(body(planned))));
+    async fn request(
+        &self,
+        planned: &Planned,
+        parcel: Parcel,
+    ) -> Result<Response<Incoming>, Error> {
+        let mut request = Request::new(parcel);
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri(self.proxy, planned.class.endpoint().as_str());
         let headers = request.headers_mut();

@@ -47,7 +47,7 @@ struct Traits {
 pub(crate) enum Leaving {
     /// With its answer.
     Never,
-    /// So long after it asked.
+    /// So long after its request was on its way.
     After(Duration),
     /// With the event that brings this many tokens.
     AtToken(u32),
