@@ -1,4 +1,5 @@
-//! What a connection costs the proxy's process in memory: idle, and with a client that reads nothing.
+//! What a connection costs the proxy's process in memory: idle, with a stream that waits for its next token, and with a
+//! client that reads nothing.
 //!
 //! Each is measured on a process that has done nothing before: a heap that has been larger gives room for nothing.
 
@@ -14,12 +15,15 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-/// How often memory is looked at, and how often it must stand still.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often is looked, and how many looks in a row must find nothing going on.
+const LOOK: Duration = Duration::from_millis(150);
 const STILL: u32 = 5;
 
 /// It is not waited for longer than this many looks.
-const LOOKS: u32 = 50;
+const LOOKS: u32 = 100;
+
+/// Nothing goes on where threads want less than this share of the time.
+const BUSY_PERCENT: u64 = 5;
 
 /// Measures it on processes of `binary` in front of `backend`; `None` where the system does not tell.
 pub(super) async fn measure(
@@ -28,18 +32,46 @@ pub(super) async fn measure(
     backend: SocketAddr,
 ) -> Result<Option<Memory>, Error> {
     let idle = each(streams, binary, backend, Holds::Idle).await?;
+    let open = each(streams, binary, backend, Holds::Open).await?;
     let stalled = each(streams, binary, backend, Holds::Stalled).await?;
-    Ok(idle.zip(stalled).map(|(idle, stalled)| Memory {
-        idle_connection_bytes: idle,
-        stalled_stream_bytes: stalled,
-    }))
+    Ok(idle
+        .zip(open)
+        .zip(stalled)
+        .map(|((idle, open), stalled)| Memory {
+            idle_connection_bytes: idle,
+            open_stream_bytes: open,
+            stalled_stream_bytes: stalled,
+        }))
 }
 
 /// What each connection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
+    /// Nothing: no request came.
     Idle,
+    /// A stream that had its first token.
+    Open,
+    /// A stream of more than any queue holds, that nobody reads.
     Stalled,
+}
+
+impl Holds {
+    /// What the backend writes, if anything is asked for.
+    fn script(self) -> Option<Script> {
+        let script = |gap_us, bursts, bytes| Script {
+            first_us: 0,
+            gaps_us: vec![gap_us],
+            bursts,
+            events: 1,
+            bytes,
+        };
+        match self {
+            Self::Idle => None,
+            // The second burst is due when this is long over.
+            Self::Open => Some(script(600_000_000, 2, 260)),
+            Self::Stalled => Some(script(0, 512, 8_192)),
+        }
+    }
 }
 
 async fn each(
@@ -55,8 +87,8 @@ async fn each(
     let mut open = Vec::new();
     for number in 0..u64::from(streams) {
         let mut socket = connect(&child).await?;
-        if holds == Holds::Stalled {
-            let request = stalling(number, &child).await?;
+        if let Some(script) = holds.script() {
+            let request = request(&script, number, &child).await?;
             socket
                 .write_all(&request)
                 .await
@@ -69,20 +101,13 @@ async fn each(
     Ok(after.map(|after| (after - before) / i64::from(streams)))
 }
 
-/// A request for more than any queue holds, as bytes.
-async fn stalling(number: u64, child: &Child) -> Result<Vec<u8>, Error> {
-    let script = Script {
-        first_us: 0,
-        gaps_us: vec![0],
-        bursts: 512,
-        events: 1,
-        bytes: 8_192,
-    };
+/// A request, as bytes.
+async fn request(script: &Script, number: u64, child: &Child) -> Result<Vec<u8>, Error> {
     let broken = |why: String| Error::Stream {
         address: child.address,
         why,
     };
-    let request = client::request(&script, number, child.address)
+    let request = client::request(script, number, child.address)
         .map_err(|error| broken(error.to_string()))?;
     let (head, body) = request.into_parts();
     let Ok(body) = body.collect().await.map(|body| body.to_bytes());
@@ -116,22 +141,33 @@ fn reach(child: &Child, source: std::io::Error) -> Error {
     }
 }
 
-/// Resident memory once it stands still within 1 %.
-async fn settled(process: &Process) -> Option<i64> {
-    let mut last = i64::try_from(process.resident_bytes()?).ok()?;
+/// Resident memory of the proxy's process once neither it nor the backend here has anything to do, and it stands still
+/// within 1 %.
+async fn settled(proxy: &Process) -> Option<i64> {
+    let mut last = i64::try_from(proxy.resident_bytes()?).ok()?;
+    let mut wanted = wanted_ns(proxy)?;
     let mut still = 0;
     for _ in 0..LOOKS {
         tokio::time::sleep(LOOK).await;
-        let now = i64::try_from(process.resident_bytes()?).ok()?;
-        still = if (now - last).abs() * 100 <= last {
-            still + 1
-        } else {
-            0
-        };
-        last = now;
+        let now = i64::try_from(proxy.resident_bytes()?).ok()?;
+        let wanted_now = wanted_ns(proxy)?;
+        let busy = u128::from(wanted_now.saturating_sub(wanted)) * 100
+            > LOOK.as_nanos() * u128::from(BUSY_PERCENT);
+        let moved = (now - last).abs() * 100 > last;
+        still = if busy || moved { 0 } else { still + 1 };
+        (last, wanted) = (now, wanted_now);
         if still == STILL {
             break;
         }
     }
     Some(last)
+}
+
+/// The time that the threads of both processes have run, or would have, had they had a CPU.
+fn wanted_ns(proxy: &Process) -> Option<u64> {
+    let of = |process: &Process| {
+        let scheduled = process.scheduled()?;
+        Some(scheduled.running_ns + scheduled.waiting_ns)
+    };
+    Some(of(proxy)? + of(&Process::this())?)
 }

@@ -17,10 +17,9 @@ pub(super) async fn measure(
 ) -> Result<Own, Error> {
     let admin = listen::listen("proxy", listen::ANYWHERE)?;
     let proxy = ProxyThread::start(backend.address, clock, admin)?;
-    let turns = 8_u32.div_ceil(streams);
     let mut errors = Errors::default();
     let mut compared = 0;
-    for _ in 0..turns {
+    for _ in 0..level::turns(streams) {
         level::all(streams, proxy.data, &level::script(streams), *clock).await?;
     }
     let mut records = proxy.stop().await?;

@@ -20,8 +20,10 @@ pub struct Report {
 pub struct Level {
     /// Streams open at once.
     pub streams: u32,
-    /// What the backend wrote: its script.
+    /// What the backend wrote for `first` and `later`: its script.
     pub script: String,
+    /// What the backend wrote for `bursts`.
+    pub burst_script: String,
     /// Events a second over all streams, on average, by the script.
     pub events_per_second: f64,
     /// Events that were paired.
@@ -30,6 +32,8 @@ pub struct Level {
     pub first: Added,
     /// The others.
     pub later: Added,
+    /// Events of bursts, several in one write.
+    pub bursts: Added,
     /// CPU time of the proxy's process for one event, in microseconds: all of its work divided by the events it passed.
     pub cpu_per_event_us: Option<f64>,
     /// Reported beside true.
@@ -49,13 +53,15 @@ pub struct Added {
     pub added_us: Spread,
 }
 
-/// Values by nearest rank.
+/// Values by nearest rank. A quantile that rests on too few is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// Half are at most this.
-    pub p50: f64,
-    /// 99 in 100 are at most this.
-    pub p99: f64,
+    /// How many.
+    pub n: usize,
+    /// Half are at most this; from 20 values on.
+    pub p50: Option<f64>,
+    /// 99 in 100 are at most this; from 500 values on.
+    pub p99: Option<f64>,
     /// The largest.
     pub max: f64,
 }
@@ -81,6 +87,8 @@ pub struct Own {
 pub struct Memory {
     /// For each idle connection.
     pub idle_connection_bytes: i64,
+    /// For each stream that waits for its next token.
+    pub open_stream_bytes: i64,
     /// For each stream whose client reads nothing.
     pub stalled_stream_bytes: i64,
 }
@@ -97,19 +105,20 @@ impl Spread {
     pub(crate) fn of(mut ns: Vec<i64>) -> Option<Self> {
         ns.sort_unstable();
         Some(Self {
-            p50: micros(Quantile::P50.of(&ns)?),
-            p99: micros(Quantile::P99.of(&ns)?),
-            max: micros(*ns.last()?),
+            n: ns.len(),
+            p50: Quantile::P50.stated(&ns).map(per_thousand),
+            p99: Quantile::P99.stated(&ns).map(per_thousand),
+            max: per_thousand(*ns.last()?),
         })
     }
 }
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "a difference of two stamps of one run is far below 2⁵³ ns"
+    reason = "a difference of two stamps of one run, or bytes, far below 2⁵³"
 )]
-fn micros(ns: i64) -> f64 {
-    ns as f64 / 1e3
+fn per_thousand(whole: i64) -> f64 {
+    whole as f64 / 1e3
 }
 
 impl fmt::Display for Report {
@@ -121,28 +130,23 @@ impl fmt::Display for Report {
             "streams",
             "events/s",
             "",
-            "direct p50",
-            "p99",
-            "through p50",
-            "p99",
-            "added p50",
-            "p99",
-            "max",
+            "n",
+            "direct\np50",
+            "\np99",
+            "through\np50",
+            "\np99",
+            "added\np50",
+            "\np99",
+            "\nmax",
         ]);
         for level in &self.levels {
-            for (which, added) in [("first", &level.first), ("later", &level.later)] {
-                table.add_row([
-                    level.streams.to_string(),
-                    format!("{:.0}", level.events_per_second),
-                    which.to_owned(),
-                    number(added.direct_us.p50),
-                    number(added.direct_us.p99),
-                    number(added.through_us.p50),
-                    number(added.through_us.p99),
-                    number(added.added_us.p50),
-                    number(added.added_us.p99),
-                    number(added.added_us.max),
-                ]);
+            let rows = [
+                ("first", &level.first),
+                ("later", &level.later),
+                ("bursts", &level.bursts),
+            ];
+            for (which, added) in rows {
+                table.add_row(row(level, which, added));
             }
         }
         for column in table.column_iter_mut() {
@@ -150,7 +154,7 @@ impl fmt::Display for Report {
         }
         writeln!(
             f,
-            "From the backend's write to the client's read, in µs, first and later events of a stream:\n{table}"
+            "From the backend's write to the client's read, in µs: first and later events of a stream, events of bursts:\n{table}"
         )?;
         self.levels.iter().try_for_each(|level| level.rest(f))?;
         write!(
@@ -174,14 +178,16 @@ impl Level {
         }
         if let Some(Memory {
             idle_connection_bytes: idle,
+            open_stream_bytes: open,
             stalled_stream_bytes: stalled,
         }) = self.memory
         {
             write!(
                 f,
-                "; memory {} KiB an idle connection, {} KiB a stalled stream",
-                idle / 1024,
-                stalled / 1024
+                "; memory {} KiB an idle connection, {} KiB an open stream, {} KiB a stalled one",
+                kib(idle),
+                kib(open),
+                kib(stalled)
             )?;
         }
         if let Some(own) = &self.own {
@@ -200,11 +206,40 @@ impl fmt::Display for Spread {
         write!(
             f,
             "{} / {} / {}",
-            number(self.p50),
-            number(self.p99),
+            stated(self.p50),
+            stated(self.p99),
             number(self.max)
         )
     }
+}
+
+fn row(level: &Level, which: &str, added: &Added) -> Vec<String> {
+    let Added {
+        direct_us,
+        through_us,
+        added_us,
+    } = added;
+    let mut row = vec![
+        level.streams.to_string(),
+        format!("{:.0}", level.events_per_second),
+        which.to_owned(),
+        added_us.n.to_string(),
+    ];
+    row.extend(
+        [direct_us, through_us, added_us]
+            .iter()
+            .flat_map(|side| [stated(side.p50), stated(side.p99)]),
+    );
+    row.push(number(added_us.max));
+    row
+}
+
+fn stated(us: Option<f64>) -> String {
+    us.map_or_else(|| "n too small".to_owned(), number)
+}
+
+fn kib(bytes: i64) -> String {
+    format!("{:.1}", per_thousand(bytes) / 1.024)
 }
 
 fn number(us: f64) -> String {
