@@ -116,7 +116,12 @@ impl Exporter {
     fn count_record(&self, model: Model, record: &Record) {
         let counts = &self.series.counts;
         let ended = (record.identity.endpoint.as_str(), record.outcome.as_str());
-        counts.requests.add(CounterKey::of_request(model, ended), 1);
+        let ended = CounterKey::of_request(model, ended);
+        if !counts.requests.contains(ended) {
+            let endpoint = record.identity.endpoint.as_str();
+            self.series.begin_endpoint(model, endpoint);
+        }
+        counts.requests.add(ended, 1);
         if let Some(outcome) = record.without_first_token() {
             let key = CounterKey::of_model(model, outcome.as_str());
             counts.without_first_token.add(key, 1);

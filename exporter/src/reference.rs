@@ -138,7 +138,7 @@ No label value is a client's text.
 | `outcome`, `reason` of requests without a first token | a closed set: {} |
 | `outcome_class` | `ok`, or whose doing the failure is: `client`, `engine`, `us` |
 | `endpoint` | the generating route |
-| `source` | of a token count: `usage` (stated for the whole), `continuous` (running usage), `ids`, `logprobs`, `counter` (the engine's own), `events` (proven by events), `unknown` |
+| `source` | of a token count: `usage` (stated for the whole), `continuous` (running usage), `ids`, `logprobs`, `counter` (the engine's own), `headers` (of the response), `events` (proven by events), `unknown` |
 | `reason` of unmeasured exchanges | {} |
 | `reason` of rejected requests, `kind` | closed sets of the proxy, all there from the start; `other` |
 | `phase` | `prefill` (no token yet), `decode` |

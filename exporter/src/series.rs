@@ -142,11 +142,17 @@ impl Series {
             counts
                 .without_first_token
                 .get(CounterKey::of_model(model, outcome));
-            for endpoint in &self.endpoints {
-                counts
-                    .requests
-                    .get(CounterKey::of_request(model, (endpoint, outcome)));
-            }
+        }
+        for endpoint in &self.endpoints {
+            self.begin_endpoint(model, endpoint);
+        }
+    }
+
+    /// Every outcome of a route, once it is used: series for all routes of all models would be thousands that stay at 0.
+    pub(crate) fn begin_endpoint(&self, model: Model, endpoint: &'static str) {
+        for outcome in Outcome::ALL.map(Outcome::as_str) {
+            let key = CounterKey::of_request(model, (endpoint, outcome));
+            self.counts.requests.get(key);
         }
     }
 

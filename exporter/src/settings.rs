@@ -45,7 +45,8 @@ pub struct Targets {
 /// Closed sets of label values, given at the start so that each series exists at 0 before it first happens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Vocabulary {
-    /// Values of `endpoint` of `requests_total`.
+    /// Values of `endpoint` of `requests_total` whose series exist from the start; those of other routes begin with the
+    /// route's first request.
     pub endpoints: Vec<&'static str>,
     /// Values of `reason` of `rejected_requests_total`.
     pub rejections: Vec<&'static str>,

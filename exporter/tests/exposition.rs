@@ -19,7 +19,7 @@ use loadproof_exporter::{
 use measure::{Edges, End, Nanos, Outcome, Role, ShapeEdges};
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model as model;
 use prost::Message;
-use wire::Tokens;
+use wire::{Endpoint, Tokens};
 
 use support::{Story, exporter, exporter_with, fill};
 
@@ -238,6 +238,18 @@ fn counters_exist_at_0_before_anything_happened() {
     {
         assert_eq!(counted(&exporter, family), [], "{}", family.full_name());
     }
+}
+
+#[test]
+fn a_route_that_is_not_there_from_the_start_begins_whole() {
+    let exporter = exporter(&["m"]);
+    let before = series(&exporter, &catalogue::REQUESTS).len();
+    let mut record = Story::default().record();
+    record.identity.endpoint = Endpoint::Responses;
+    exporter.observe(&record);
+    let requests = series(&exporter, &catalogue::REQUESTS);
+    assert_eq!(requests.len(), before + Outcome::ALL.len());
+    assert!(requests.contains_key("m,/v1/responses,upstream_reset"));
 }
 
 #[test]
