@@ -179,8 +179,12 @@ impl Observer {
         self.guarded(|this| this.finish(at, end));
     }
 
-    /// The exchange ended by something that no read brought.
+    /// The exchange ended by something that no read brought. What it means that the client's side broke, that side knows.
     pub(crate) fn on_end_now(&mut self, end: End) {
+        let end = match end {
+            End::ClientGone => self.client.parting(),
+            other => other,
+        };
         self.on_end(stamped::stamp_now(&self.clock), end);
     }
 
@@ -236,8 +240,7 @@ impl Observer {
 impl Drop for Observer {
     fn drop(&mut self) {
         if self.exchange.is_some() {
-            let end = self.client.parting();
-            self.on_end_now(end);
+            self.on_end_now(End::ClientGone);
         }
     }
 }

@@ -120,8 +120,12 @@ impl Pump {
                 Next::Frame(bytes) => self.on_frame(&link, &bytes),
                 Next::Other => {}
                 Next::End => break,
+                // The upload broke under an open answer, and took the connection with it.
+                Next::Failed(_) if self.upload.end() == UploadEnd::ClientBroke => {
+                    return self.fail_now(Failure::UploadBroke);
+                }
                 Next::Failed(failure) => return self.fail_at(link.stamps.last_read(), failure),
-                Next::TimedOut(failure) => return self.time_out(failure),
+                Next::TimedOut(failure) => return self.fail_now(failure),
                 Next::ReaderGone => return,
             }
             frames += 1;
@@ -200,7 +204,8 @@ impl Pump {
         self.queue.broken(failure);
     }
 
-    fn time_out(&mut self, failure: Failure) {
+    /// By something that no read brought.
+    fn fail_now(&mut self, failure: Failure) {
         if let Some(observer) = &mut self.observer {
             observer.on_end_now(failure.end());
         }
