@@ -1,34 +1,40 @@
 //! The wrapper around the client's socket.
 //!
 //! It dates arrivals (the read that brought a request's head), sees how long what we read from the engine took to leave
-//! for the client, and ends a client that takes nothing for too long. It is one of the two files that read the clock.
+//! for the client, ends a client that takes nothing for too long, and closes so that the last answer arrives. What it
+//! reads goes through the [`Intake`]. It is one of the two files that read the clock.
 
+use crate::connection::ConnectionLimits;
+use crate::guard::Fault;
+use crate::intake::{Intake, Parting, Protocol};
+use crate::lingering::Lingering;
 use measure::{End, Nanos};
 use parking_lot::Mutex;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Relaxed, SeqCst},
 };
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 use upstream::{Client, Clock, Socket};
 
-/// First bytes of an HTTP/2 connection with prior knowledge.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
 /// Delays are handed on in lots of this many, so that the token path does not meet the exporter for each of them.
 const DELAYS: usize = 64;
 
-/// Receives how long bytes took from the engine's socket to the client's.
-pub(crate) trait DelaySink: Send + Sync {
+/// Receives what a client's socket has to tell.
+pub(crate) trait Tally: Send + Sync {
+    /// How long bytes took from the engine's socket to the client's.
     fn delays(&self, delays: &[Nanos]);
+
+    /// A request was refused by its bytes.
+    fn refused(&self, code: &'static str);
 }
 
 /// What is known of a client's socket.
@@ -42,9 +48,13 @@ pub(crate) struct ClientSide {
     flushes: AtomicU64,
     /// Bodies that wait for a flush before they break; several on HTTP/2.
     at_flush: Mutex<Vec<Waker>>,
+    /// Answers that are over, however they ended.
+    answered: AtomicU64,
+    /// What is wrong with the body of the request that is being served.
+    broken: OnceLock<Fault>,
     hard_stop: CancellationToken,
     delays: Mutex<Vec<Nanos>>,
-    sink: Arc<dyn DelaySink>,
+    tally: Arc<dyn Tally>,
 }
 
 impl ClientSide {
@@ -53,7 +63,30 @@ impl ClientSide {
         Nanos(self.last_read.load(Relaxed))
     }
 
-    fn on_read(&self) {
+    /// The body of the request being served has been found at fault.
+    pub(crate) fn broken(&self) -> Option<Fault> {
+        self.broken.get().copied()
+    }
+
+    pub(crate) fn answered(&self) -> u64 {
+        self.answered.load(Relaxed)
+    }
+
+    /// The server has let go of an answer: all of it was written or queued for writing, or it broke off.
+    pub(crate) fn on_answered(&self) {
+        self.answered.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn on_refused(&self, fault: Fault) {
+        self.tally.refused(fault.code());
+    }
+
+    pub(crate) fn on_broken(&self, fault: Fault) {
+        // The first fault ends the connection, so there is no second.
+        let _ = self.broken.set(fault);
+    }
+
+    pub(crate) fn on_read(&self) {
         self.last_read.store(self.clock.now().0, Relaxed);
     }
 
@@ -75,7 +108,7 @@ impl ClientSide {
         let mut delays = self.delays.lock();
         delays.push(delay);
         if delays.len() >= DELAYS {
-            self.sink.delays(&delays);
+            self.tally.delays(&delays);
             delays.clear();
         }
     }
@@ -85,7 +118,7 @@ impl Drop for ClientSide {
     fn drop(&mut self) {
         let delays = self.delays.get_mut();
         if !delays.is_empty() {
-            self.sink.delays(delays);
+            self.tally.delays(delays);
         }
     }
 }
@@ -106,6 +139,8 @@ impl Client for ClientSide {
     fn parting(&self) -> End {
         if self.hard_stop.is_cancelled() {
             End::Drained
+        } else if let Some(fault) = self.broken() {
+            fault.end()
         } else if self.too_slow.load(Relaxed) {
             End::SlowClient
         } else {
@@ -127,22 +162,14 @@ impl Client for ClientSide {
     }
 }
 
-/// What a client speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    Http1,
-    /// With prior knowledge, cleartext.
-    Http2,
-}
-
-/// A client's socket, with the bytes that were read to tell its protocol.
+/// A client's socket.
 pub(crate) struct Accepted {
     socket: Box<dyn Socket>,
-    sniffed: Vec<u8>,
-    given: usize,
+    intake: Intake,
     side: Arc<ClientSide>,
     write_limit: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
+    lingering: Option<Lingering>,
 }
 
 impl Accepted {
@@ -152,7 +179,7 @@ impl Accepted {
         clock: Clock,
         write_limit: Duration,
         hard_stop: CancellationToken,
-        sink: Arc<dyn DelaySink>,
+        tally: Arc<dyn Tally>,
     ) -> Self {
         let side = ClientSide {
             clock,
@@ -162,17 +189,19 @@ impl Accepted {
             too_slow: AtomicBool::new(false),
             flushes: AtomicU64::new(0),
             at_flush: Mutex::default(),
+            answered: AtomicU64::new(0),
+            broken: OnceLock::new(),
             hard_stop,
             delays: Mutex::default(),
-            sink,
+            tally,
         };
         Self {
             socket,
-            sniffed: Vec::new(),
-            given: 0,
+            intake: Intake::default(),
             side: Arc::new(side),
             write_limit,
             stalled: None,
+            lingering: None,
         }
     }
 
@@ -180,24 +209,15 @@ impl Accepted {
         Arc::clone(&self.side)
     }
 
-    /// Reads until the bytes differ from HTTP/2's preface, or are all of it: never waits for more than that.
-    pub(crate) async fn protocol(&mut self) -> io::Result<Protocol> {
-        let mut buf = [0; PREFACE.len()];
-        loop {
-            let have = self.sniffed.len();
-            if self.sniffed != PREFACE[..have] {
-                return Ok(Protocol::Http1);
-            }
-            if have == PREFACE.len() {
-                return Ok(Protocol::Http2);
-            }
-            let got = self.socket.read(&mut buf[have..]).await?;
-            self.side.on_read();
-            if got == 0 {
-                return Ok(Protocol::Http1);
-            }
-            self.sniffed.extend_from_slice(&buf[have..have + got]);
-        }
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.intake.held()
+    }
+
+    /// Finds out what the client speaks. What it sends by HTTP/1 is guarded from its first byte on.
+    pub(crate) async fn protocol(&mut self, limits: ConnectionLimits) -> io::Result<Protocol> {
+        self.intake.guard(limits);
+        poll_fn(|cx| self.intake.poll_protocol(&mut *self.socket, &self.side, cx)).await
     }
 
     fn poll_write_limit(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -235,16 +255,8 @@ impl AsyncRead for Accepted {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.given < this.sniffed.len() {
-            let rest = &this.sniffed[this.given..];
-            let take = rest.len().min(buf.remaining());
-            buf.put_slice(&rest[..take]);
-            this.given += take;
-            return Poll::Ready(Ok(()));
-        }
-        let result = ready!(Pin::new(&mut this.socket).poll_read(cx, buf));
-        this.side.on_read();
-        Poll::Ready(result)
+        this.intake
+            .poll_read(&mut *this.socket, &this.side, cx, buf)
     }
 }
 
@@ -263,11 +275,22 @@ impl AsyncWrite for Accepted {
         let this = self.get_mut();
         let flushed = ready!(Pin::new(&mut this.socket).poll_flush(cx));
         this.side.on_flush();
+        this.intake.on_flush(&this.side, cx);
         Poll::Ready(flushed)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_shutdown(cx)
+        let this = self.get_mut();
+        if let Some(lingering) = &mut this.lingering {
+            return lingering.poll(&mut *this.socket, cx);
+        }
+        match this.intake.parting() {
+            Parting::AtOnce => Pin::new(&mut this.socket).poll_shutdown(cx),
+            Parting::Lingering(answer) => this
+                .lingering
+                .insert(Lingering::new(answer))
+                .poll(&mut *this.socket, cx),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {

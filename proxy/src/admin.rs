@@ -2,7 +2,7 @@
 //!
 //! It only reads. "Now" is the stamp of the read that brought the request, so that no clock is read here.
 
-use crate::accepted::{Accepted, DelaySink};
+use crate::accepted::{Accepted, Tally};
 use crate::driven::{Driven, Side};
 use crate::ledger::Ledger;
 use crate::phase::{Phase, PhaseCell};
@@ -83,7 +83,7 @@ impl Admin {
                         clock,
                         PATIENCE,
                         hard_stop,
-                        Arc::new(NoDelays),
+                        Arc::new(NoTally),
                     );
                     let served = Driven::new(Arc::clone(&self).connection(socket), &tasks);
                     tasks.spawn_service(served);
@@ -203,10 +203,12 @@ impl Side for AdminConnection {
     fn close(self: Pin<&mut Self>) {}
 }
 
-struct NoDelays;
+struct NoTally;
 
-impl DelaySink for NoDelays {
+impl Tally for NoTally {
     fn delays(&self, _delays: &[Nanos]) {}
+
+    fn refused(&self, _code: &'static str) {}
 }
 
 fn condition(holds: bool, yes: &'static str, no: &'static str) -> Response<Full<Bytes>> {

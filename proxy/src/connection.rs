@@ -1,7 +1,8 @@
 //! One client's connection, from the first byte to the last.
 
-use crate::accepted::{Accepted, Protocol};
+use crate::accepted::Accepted;
 use crate::driven::{Driven, Side};
+use crate::intake::Protocol;
 use crate::relay::{Relay, Service};
 use crate::tasks::Tasks;
 use hyper::rt::Executor;
@@ -32,13 +33,13 @@ pub(crate) async fn serve(
     tasks: Tasks,
     limits: ConnectionLimits,
 ) {
-    let sniffed = tokio::time::timeout(limits.client_idle, socket.protocol());
+    let sniffed = socket.protocol(limits);
     let protocol = match tasks.closing().run_until_cancelled(sniffed).await {
-        Some(Ok(Ok(protocol))) => protocol,
-        Some(Ok(Err(error))) => {
+        Some(Ok(protocol)) => protocol,
+        Some(Err(error)) => {
             return tracing::debug!(%error, "a client left before its first request");
         }
-        Some(Err(_)) | None => return,
+        None => return,
     };
     let service = Service {
         relay,
@@ -55,11 +56,12 @@ struct Http1(Pin<Box<http1::Connection<TokioIo<Accepted>, Service>>>);
 fn http1(socket: Accepted, service: Service, limits: ConnectionLimits) -> Http1 {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        // It runs from the moment that a head is waited for, so that it is also the limit on idling between requests.
-        .header_read_timeout(limits.client_idle.max(limits.head_timeout))
+        // A second line behind the guard, which has whole heads only to give. This runs from the moment that a head is
+        // waited for.
+        .header_read_timeout(limits.client_idle + limits.head_timeout)
         .max_headers(limits.head_fields)
         .max_header_size(limits.head_bytes)
-        .max_buf_size(BUFFER)
+        .max_buf_size(BUFFER.max(limits.head_bytes))
         .preserve_header_case(true)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(socket), service);

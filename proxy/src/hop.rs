@@ -6,8 +6,9 @@ use http::header::{
 use http::{Method, StatusCode, Uri, Version, request, response};
 
 /// Fields that speak of one connection (RFC 9110 7.6.1), besides those that `Connection` names.
-const HOP_BY_HOP: [&str; 9] = [
+const HOP_BY_HOP: [&str; 10] = [
     "connection",
+    "http2-settings",
     "keep-alive",
     "proxy-connection",
     "proxy-authenticate",
@@ -30,11 +31,33 @@ pub(crate) fn to_engine(head: &mut request::Parts, engine: &str) {
     }
     head.version = Version::HTTP_11;
     head.headers = end_to_end(&head.headers);
+    canonical_length(&mut head.headers);
     if !head.headers.contains_key(HOST) {
         let host = authority.as_deref().unwrap_or(engine);
         if let Ok(host) = HeaderValue::from_str(host) {
             head.headers.insert(HOST, host);
         }
+    }
+}
+
+/// Says how a body ends whose length is not known. hyper would say so by itself, but not with a GET or HEAD: there it would
+/// drop the body.
+pub(crate) fn frame(fields: &mut HeaderMap) {
+    if !fields.contains_key(CONTENT_LENGTH) {
+        fields.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+}
+
+/// A length without leading zeros, which some parsers read as an octal number.
+fn canonical_length(fields: &mut HeaderMap) {
+    let Some(length) = fields.get_mut(CONTENT_LENGTH) else {
+        return;
+    };
+    if let Ok(text) = length.to_str()
+        && text.starts_with('0')
+        && let Ok(number) = text.parse::<u64>()
+    {
+        *length = HeaderValue::from(number);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The book of exchanges: which are open, and where the records of those that ended go.
 
-use crate::accepted::DelaySink;
+use crate::accepted::Tally;
 use dashmap::DashMap;
 use exporter::Exporter;
 use measure::{End, Exchange, InFlight, Nanos, Progress, Record, Recorder};
@@ -38,10 +38,6 @@ impl Ledger {
     /// Records that the feed had no room for.
     pub(crate) fn feed_dropped(&self) -> u64 {
         self.feed_dropped.load(Relaxed)
-    }
-
-    pub(crate) fn refused(&self, code: &'static str) {
-        self.exporter.count_rejected(code);
     }
 
     /// An exchange that the engine never saw.
@@ -116,10 +112,14 @@ impl Recorder for Ledger {
     }
 }
 
-impl DelaySink for Ledger {
+impl Tally for Ledger {
     fn delays(&self, delays: &[Nanos]) {
         for &delay in delays {
             self.exporter.observe_proxy_delay(delay);
         }
+    }
+
+    fn refused(&self, code: &'static str) {
+        self.exporter.count_rejected(code);
     }
 }

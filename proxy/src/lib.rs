@@ -5,10 +5,15 @@
 
 mod accepted;
 mod admin;
+mod answer;
 mod connection;
+mod deadline;
 mod driven;
+mod guard;
 mod hop;
+mod intake;
 mod ledger;
+mod lingering;
 mod listener;
 mod models;
 mod phase;
@@ -283,8 +288,10 @@ fn exporter_settings(config: &Checked) -> Result<exporter::Settings, measure::Ed
             e2e: seconds(&config.slo.e2e),
         },
         vocabulary: exporter::Vocabulary {
-            endpoints: wire::Endpoint::ALL.map(wire::Endpoint::as_str).to_vec(),
-            rejections: refusal::CODES.to_vec(),
+            endpoints: [wire::Endpoint::Completions, wire::Endpoint::ChatCompletions]
+                .map(wire::Endpoint::as_str)
+                .to_vec(),
+            rejections: refusal::codes(),
             anomalies: wire::Anomaly::ALL.map(wire::Anomaly::as_str).to_vec(),
         },
         ..exporter::Settings::default()

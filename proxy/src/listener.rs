@@ -1,6 +1,6 @@
 //! The accept loop: one task a connection, a cap on them, and no spinning when file handles run out.
 
-use crate::accepted::Accepted;
+use crate::accepted::{Accepted, Tally};
 use crate::connection::{self, ConnectionLimits};
 use crate::refusal::{Refusal, TOO_MANY_CONNECTIONS};
 use crate::relay::Relay;

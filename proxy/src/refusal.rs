@@ -1,5 +1,6 @@
 //! Answers of our own, in the shape that OpenAI clients understand.
 
+use crate::guard::Fault;
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
@@ -17,9 +18,8 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
 }
 
-/// Every code, for series that exist before they happen.
-pub(crate) const CODES: &[&str] = &[
-    "method_not_allowed",
+/// Codes of refusals that are not a [`Fault`] of the request's bytes.
+const CODES: [&str; 8] = [
     "body_too_large",
     "connect_failed",
     "connect_timeout",
@@ -29,6 +29,11 @@ pub(crate) const CODES: &[&str] = &[
     "stopping",
     TOO_MANY_CONNECTIONS,
 ];
+
+/// Every code, for series that exist before they happen.
+pub(crate) fn codes() -> Vec<&'static str> {
+    [&Fault::CODES[..], &CODES[..]].concat()
+}
 
 /// The cap on connections was reached.
 pub(crate) const TOO_MANY_CONNECTIONS: &str = "too_many_connections";
@@ -47,11 +52,12 @@ struct Body<'a> {
 }
 
 impl Refusal {
-    pub(crate) fn method(method: &http::Method) -> Self {
+    /// The request's bytes are at fault.
+    pub(crate) fn of(fault: Fault) -> Self {
         Self {
-            status: StatusCode::METHOD_NOT_ALLOWED,
-            code: "method_not_allowed",
-            message: format!("{method} is not passed on by this proxy"),
+            status: fault.status(),
+            code: fault.code(),
+            message: fault.to_string(),
         }
     }
 
@@ -103,13 +109,18 @@ impl Refusal {
         Bytes::from(serde_json::to_vec(&shape).unwrap_or_default())
     }
 
-    /// The whole answer as bytes, for a connection that no HTTP server was given.
+    /// The whole answer as bytes, where no HTTP server writes it.
     pub(crate) fn raw(&self) -> Vec<u8> {
         let body = self.body();
         let (status, length) = (self.status, body.len());
+        let retry = if status == StatusCode::SERVICE_UNAVAILABLE {
+            "retry-after: 1\r\n"
+        } else {
+            ""
+        };
         let mut raw = format!(
             "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
-             retry-after: 1\r\nconnection: close\r\n\r\n"
+             {retry}connection: close\r\n\r\n"
         )
         .into_bytes();
         raw.extend_from_slice(&body);
@@ -124,8 +135,8 @@ impl Refusal {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        if self.status == StatusCode::PAYLOAD_TOO_LARGE {
-            // The rest of the body is not read, so nothing that follows on this connection is a request.
+        if self.status.is_client_error() || self.status == StatusCode::NOT_IMPLEMENTED {
+            // The rest of the request is not read, so nothing that follows on this connection is a request.
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response

@@ -1,13 +1,15 @@
 //! From a client's request to the answer that it gets: the engine's, or a refusal of ours.
 
-use crate::accepted::ClientSide;
+use crate::accepted::{ClientSide, Tally};
+use crate::answer::{AnswerBody, Answering};
 use crate::driven;
+use crate::guard::Fault;
 use crate::hop;
 use crate::ledger::Ledger;
 use crate::refusal::Refusal;
-use bytes::Bytes;
 use http::{Method, Request, Response, header};
-use http_body_util::{BodyExt, Either, Full};
+use http_body::Body;
+use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
 use measure::{End, Exchange, Identity, InFlight, Role};
 use std::convert::Infallible;
@@ -15,11 +17,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use upstream::{Client, Live, Observed, RelayBody, RequestBody, Upstream};
+use upstream::{Client, Failure, Live, Observed, RelayBody, RequestBody, Upstream};
 use wire::Endpoint;
-
-/// The body of an answer: the engine's, or ours.
-pub(crate) type AnswerBody = Either<RelayBody, Full<Bytes>>;
 
 /// What all connections share to serve requests.
 pub(crate) struct Relay {
@@ -51,15 +50,20 @@ impl Relay {
         request: Request<Incoming>,
         client: Arc<ClientSide>,
     ) -> Response<AnswerBody> {
+        let answering = Answering::new(Arc::clone(&client));
         let exchange = self.begin(&request, &client);
-        match self.relay(request, exchange, client).await {
+        let response = match self.relay(request, exchange, Arc::clone(&client)).await {
             Ok(response) => response.map(Either::Left),
             Err(refusal) => {
-                self.ledger.refused(refusal.code);
+                // What its bytes were refused for was counted where they were read.
+                if client.broken().is_none() {
+                    self.ledger.refused(refusal.code);
+                }
                 tracing::debug!(code = refusal.code, message = refusal.message, "refused");
                 refusal.respond().map(Either::Right)
             }
-        }
+        };
+        response.map(|body| answering.with(body))
     }
 
     /// The exchange that a request begins, if its route generates.
@@ -92,30 +96,36 @@ impl Relay {
             return Err(refusal);
         }
         let asked = request.method().clone();
-        let (mut head, body) = request.into_parts();
-        hop::to_engine(&mut head, self.upstream.authority());
-        let body = RequestBody::new(body.map_err(Into::into));
+        let request = self.forwarded(request);
         let observed = exchange.map(|exchange| self.observe(exchange));
-        let client: Arc<dyn Client> = client;
-        let (engine, answer) =
-            self.upstream
-                .begin(Request::from_parts(head, body), observed, client);
+        let to_client: Arc<dyn Client> = client.clone();
+        let (engine, answer) = self.upstream.begin(request, observed, to_client);
         if driven::adopt(engine).is_err() {
             // Only a service that runs outside `Driven` could get here; the engine's side is dropped and its record says so.
             tracing::error!("a request was served outside the task that drives its exchange");
         }
         let (mut head, body) = answer
             .await
-            .map_err(|failure| Refusal::failed(&failure))?
+            .map_err(|failure| refusal(&failure, client.broken()))?
             .into_parts();
         hop::to_client(&mut head, &asked);
         Ok(Response::from_parts(head, body))
     }
 
+    /// The request as the engine is to get it.
+    fn forwarded(&self, request: Request<Incoming>) -> Request<RequestBody> {
+        let (mut head, body) = request.into_parts();
+        hop::to_engine(&mut head, self.upstream.authority());
+        if !body.is_end_stream() {
+            hop::frame(&mut head.headers);
+        }
+        Request::from_parts(head, RequestBody::new(body.map_err(Into::into)))
+    }
+
     /// What can be refused by the head alone.
     fn admit(&self, request: &Request<Incoming>) -> Result<(), Refusal> {
         if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
-            return Err(Refusal::method(request.method()));
+            return Err(Refusal::of(Fault::MethodRefused));
         }
         let length = request.headers().get(header::CONTENT_LENGTH);
         let length: Option<u64> = length.and_then(|value| value.to_str().ok()?.parse().ok());
@@ -142,6 +152,14 @@ impl Relay {
             recorder: self.ledger.clone(),
             live,
         }
+    }
+}
+
+/// Why no answer of the engine's came: a body that broke by its own fault says more than that it broke.
+fn refusal(failure: &Failure, fault: Option<Fault>) -> Refusal {
+    match (failure, fault) {
+        (Failure::UploadBroke, Some(fault)) => Refusal::of(fault),
+        _ => Refusal::failed(failure),
     }
 }
 
