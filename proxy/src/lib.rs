@@ -9,6 +9,7 @@ mod answer;
 mod connection;
 mod deadline;
 mod driven;
+mod expectation;
 mod guard;
 mod hop;
 mod intake;

@@ -3,6 +3,7 @@
 use crate::accepted::{ClientSide, Tally};
 use crate::answer::{AnswerBody, Answering};
 use crate::driven;
+use crate::expectation;
 use crate::guard::Fault;
 use crate::hop;
 use crate::ledger::Ledger;
@@ -114,12 +115,18 @@ impl Relay {
 
     /// The request as the engine is to get it.
     fn forwarded(&self, request: Request<Incoming>) -> Request<RequestBody> {
+        let waits = expectation::stands(request.version(), request.headers());
         let (mut head, body) = request.into_parts();
         hop::to_engine(&mut head, self.upstream.authority());
-        if !body.is_end_stream() {
-            hop::frame(&mut head.headers);
+        if body.is_end_stream() {
+            return Request::from_parts(head, RequestBody::new(body.map_err(Into::into)));
         }
-        Request::from_parts(head, RequestBody::new(body.map_err(Into::into)))
+        hop::frame(&mut head.headers);
+        if waits {
+            expectation::held(head, body)
+        } else {
+            Request::from_parts(head, RequestBody::new(body.map_err(Into::into)))
+        }
     }
 
     /// What can be refused by the head alone.

@@ -456,6 +456,60 @@ async fn a_chunked_body_goes_on_whole_and_bare_whatever_the_method() {
     }
 }
 
+const EXPECTING: &str =
+    "POST /x HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n";
+
+/// Reads a head, with the time that it took to come.
+async fn timed_head(client: &mut DuplexStream) -> (String, Nanos) {
+    let clock = Clock::start();
+    let begun = clock.now();
+    let head = read_head(client).await.unwrap();
+    (head, clock.now().since(begun))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_engines_word_on_a_body_is_waited_for_and_passed_on() {
+    for (engine_says, word_after) in [(true, 300), (false, 1_000)] {
+        let engine = Engine::new(move |mut socket| async move {
+            let head = read_head(&mut socket).await.unwrap();
+            assert_eq!(header(&head, "expect"), Some("100-continue"));
+            pause(300).await;
+            if engine_says {
+                write(&mut socket, "HTTP/1.1 100 Continue\r\n\r\n").await;
+            }
+            let mut body = [0; 3];
+            socket.read_exact(&mut body).await.unwrap();
+            assert_eq!(&body, b"abc");
+            write(&mut socket, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+        });
+        let house = House::new(&engine, "");
+        let mut client = house.client();
+        write(&mut client, EXPECTING).await;
+        let (word, took) = timed_head(&mut client).await;
+        assert!(word.starts_with("HTTP/1.1 100 "), "{word}");
+        assert_eq!(took, Nanos::from_millis(word_after));
+        write(&mut client, "abc").await;
+        let (answer, took) = timed_head(&mut client).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert_eq!(took, Nanos::ZERO);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_refuses_by_the_head_spares_the_client_its_upload() {
+    let engine = Engine::new(|mut socket| async move {
+        read_head(&mut socket).await.unwrap();
+        let answer = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        write(&mut socket, answer).await;
+    });
+    let house = House::new(&engine, "");
+    let mut client = house.client();
+    write(&mut client, EXPECTING).await;
+    let answer = read_all(&mut client).await;
+    assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+    assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
+}
+
 /// hyper ends a connection whose client asked for an upgrade without flushing it, if it ends with the upload.
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_that_is_not_to_be_costs_no_byte_of_the_answer() {
