@@ -56,7 +56,7 @@ const FAULTS: [&str; 30] = [
     "cr",
     "coalesce=3",
     "drip=40",
-    "giant-event=70000",
+    "giant-event=300000",
     "gzip",
     "http10",
 ];
