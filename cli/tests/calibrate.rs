@@ -39,9 +39,9 @@ fn is_added(added: &Value, n: u64) -> bool {
 /// Every event of `streams` streams has its pair.
 fn all_paired(level: &Value, streams: u64) {
     assert!(is_added(&level["first"], streams), "{level:#}");
-    assert!(is_added(&level["later"], streams * 29), "{level:#}");
+    assert!(is_added(&level["later"], streams * 25), "{level:#}");
     assert!(is_added(&level["bursts"], streams * 15), "{level:#}");
-    assert_eq!(level["events"], streams * (30 + 16), "{level:#}");
+    assert_eq!(level["events"], streams * (26 + 16), "{level:#}");
 }
 
 #[test]

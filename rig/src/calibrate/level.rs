@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 /// Gaps of the script for few streams, in microseconds: none to 50 ms.
 const GAPS_US: [u64; 6] = [0, 200, 1_000, 5_000, 20_000, 50_000];
 
-/// Bursts of a stream: five rounds of the gaps.
-const BURSTS: u32 = 30;
+/// Bursts of a stream: four rounds of the gaps, and as many as make 500 later events of the fewest streams.
+const BURSTS: u32 = 26;
 
 /// Gap before each burst of several events, for few streams, in microseconds.
 const BURST_GAP_US: u64 = 20_000;

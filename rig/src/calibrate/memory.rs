@@ -16,11 +16,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 /// How often is looked, and how many looks in a row must find nothing going on.
-const LOOK: Duration = Duration::from_millis(150);
+const LOOK: Duration = Duration::from_millis(100);
 const STILL: u32 = 5;
 
 /// It is not waited for longer than this many looks.
-const LOOKS: u32 = 100;
+const LOOKS: u32 = 150;
 
 /// Nothing goes on where threads want less than this share of the time.
 const BUSY_PERCENT: u64 = 5;
