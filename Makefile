@@ -13,7 +13,8 @@ help: ## List the targets
 
 demo: ## Build, then watch loadproof measure a simulated engine
 	@scripts/setup rust cc
-	$(cargo) run --release --locked --quiet --package loadproof-cli -- demo
+	$(cargo) build --release --locked --package loadproof-cli
+	@$(cargo) run --release --locked --quiet --package loadproof-cli -- demo
 
 test: lint docs unit e2e ## Everything that must pass before a change lands
 
@@ -32,7 +33,7 @@ licences:
 
 docs: ## The examples in the documentation, and its links
 	@scripts/setup rust cc
-	RUSTDOCFLAGS="-D warnings" $(cargo) doc $(workspace) --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" $(cargo) doc $(workspace) --no-deps
 	$(cargo) test $(workspace) --doc --quiet
 
 unit: ## All tests that need nothing but this checkout
