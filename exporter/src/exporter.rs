@@ -277,8 +277,8 @@ impl Exporter {
         self.count_closed(&self.series.counts.anomalies, catalogue::KIND, kind, n);
     }
 
-    /// An exchange was forwarded without being measured. Those that have a record are counted by [`Self::observe`].
-    pub fn count_unmeasured(&self, reason: Unmeasured) {
+    /// A record says that its exchange was not, or not wholly, measured.
+    fn count_unmeasured(&self, reason: Unmeasured) {
         self.series
             .counts
             .unmeasured

@@ -9,21 +9,11 @@ pub enum Unmeasured {
     OversizeEvent,
     /// The observer failed.
     Unobserved,
-    /// The connection was upgraded to another protocol.
-    Upgrade,
-    /// The route generates, but this version doesn't read it.
-    Route,
 }
 
 impl Unmeasured {
     /// Every reason, in label order.
-    pub const ALL: [Self; 5] = [
-        Self::Opaque,
-        Self::OversizeEvent,
-        Self::Unobserved,
-        Self::Upgrade,
-        Self::Route,
-    ];
+    pub const ALL: [Self; 3] = [Self::Opaque, Self::OversizeEvent, Self::Unobserved];
 
     /// The label value.
     pub const fn as_str(self) -> &'static str {
@@ -31,8 +21,6 @@ impl Unmeasured {
             Self::Opaque => "opaque",
             Self::OversizeEvent => "oversize_event",
             Self::Unobserved => "unobserved",
-            Self::Upgrade => "upgrade",
-            Self::Route => "route",
         }
     }
 }

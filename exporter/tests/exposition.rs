@@ -593,7 +593,6 @@ fn events_beside_records_are_counted_and_strangers_are_other() {
     exporter.count_rejected("something else");
     exporter.count_anomaly("bad_json", 3);
     exporter.count_anomaly("something else", 2);
-    exporter.count_unmeasured(Unmeasured::Upgrade);
     exporter.count_panic();
     let pair = |label: &str, value: f64| (label.to_owned(), value);
     for (family, expected) in [
@@ -605,7 +604,6 @@ fn events_beside_records_are_counted_and_strangers_are_other() {
             &catalogue::ANOMALIES,
             vec![pair("bad_json", 3.0), pair("other", 2.0)],
         ),
-        (&catalogue::UNMEASURED, vec![pair("upgrade", 1.0)]),
         (&catalogue::PANICS, vec![pair("", 1.0)]),
         (
             &catalogue::LABEL_OVERFLOW,

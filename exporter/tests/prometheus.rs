@@ -15,7 +15,7 @@ mod support;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use loadproof_exporter::{Format, Live, Settings, Targets, Unmeasured};
+use loadproof_exporter::{Format, Live, Settings, Targets};
 use measure::Nanos;
 
 fn promtool(arguments: &[&str], input: &[u8]) -> Output {
@@ -56,7 +56,6 @@ fn promtool_finds_no_fault_in_the_exposition() {
     support::fill(&exporter, "\"} 1\nfake 1\n");
     exporter.observe_proxy_delay(Nanos(40_000));
     exporter.observe_upstream_connect(Nanos(300_000));
-    exporter.count_unmeasured(Unmeasured::Route);
     let live = Live {
         prefill: 1,
         decode: 2,

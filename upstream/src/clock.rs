@@ -1,17 +1,16 @@
 //! The one monotonic clock of the process.
 //!
-//! `now()` is called in the two socket wrappers only ([`crate::stamped`] here, the accepted socket in `proxy`); everything
-//! else is handed a stamp. It is tokio's clock, so that paused tests are exact.
+//! It is read in the two socket wrappers ([`crate::stamped`] here, the accepted socket in `proxy`), and through them for the
+//! few ends that no read brings; everything else is handed a stamp. It is tokio's clock, so that paused tests are exact.
 
 use measure::Nanos;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::time::Instant;
 
-/// Nanoseconds since it was made, and one wall-clock anchor to label them with.
+/// Nanoseconds since it was made.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     origin: Instant,
-    anchor: SystemTime,
 }
 
 impl Clock {
@@ -23,7 +22,6 @@ impl Clock {
     pub fn start() -> Self {
         Self {
             origin: Instant::now(),
-            anchor: SystemTime::now(),
         }
     }
 
@@ -39,10 +37,5 @@ impl Clock {
     /// The instant of a stamp, for timers.
     pub fn instant(&self, at: Nanos) -> Instant {
         self.origin + Duration::from_nanos(at.0)
-    }
-
-    /// Wall-clock time of a stamp, by the anchor: a label, never a basis for a difference.
-    pub fn wall(&self, at: Nanos) -> SystemTime {
-        self.anchor + Duration::from_nanos(at.0)
     }
 }

@@ -94,11 +94,6 @@ impl Upstream {
         self.pool.authority()
     }
 
-    /// Bytes of the shared queue budget that are free.
-    pub fn budget_left(&self) -> usize {
-        self.budget.left()
-    }
-
     /// Closes connections that have been idle for too long, as of `now`.
     pub fn evict(&self, now: Nanos) {
         self.pool.evict(now);

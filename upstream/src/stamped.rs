@@ -2,8 +2,10 @@
 //!
 //! Each read that brings bytes is stamped as it returns, before anything looks at the bytes. A write is dated by the moment
 //! before its call: the engine can have the bytes while the call is still on its way back to us, on a busy machine
-//! milliseconds before, and a time to first token must not begin later than the engine can. Whoever decodes a frame later asks for the stamp of the read it came in. The connection reads ahead by at
-//! most the one frame that waits between it and the pump, so the last read *is* the read of the frame being handled.
+//! milliseconds before, and a time to first token must not begin later than the engine can.
+//!
+//! Whoever decodes a frame later asks for the stamp of the read it came in. The connection reads ahead by at most the one
+//! frame that waits between it and the pump, so the last read *is* the read of the frame being handled.
 
 use crate::Clock;
 use measure::Nanos;

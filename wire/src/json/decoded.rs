@@ -165,7 +165,7 @@ impl Decoded {
         Some(Took::Yes)
     }
 
-    /// One UTF-16 unit was written as `\uXXXX`, after the first half `high` of a pair or not.
+    /// One UTF-16 unit was written as an escape of four digits, after the first half `high` of a pair or not.
     fn unit(&mut self, high: Option<u16>, unit: u16) {
         self.within = Within::Plain;
         if let Some(high) = high {
