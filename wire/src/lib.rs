@@ -17,6 +17,7 @@ mod context;
 mod decoder;
 mod dialect;
 mod endpoint;
+mod engine_kind;
 mod event;
 mod grpc;
 mod json;
@@ -28,5 +29,6 @@ pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, Transpor
 pub use context::{Accumulation, AnswerContext};
 pub use decoder::Decoder;
 pub use endpoint::Endpoint;
+pub use engine_kind::EngineKind;
 pub use event::{Event, Tokens};
 pub use request::{RequestFacts, RequestScan};
