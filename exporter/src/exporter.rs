@@ -175,8 +175,10 @@ impl Exporter {
             ..shaped
         };
         let seconds = Nanos::as_secs_f64;
-        self.take(&times.ttft, shaped, record.ttft().value().map(seconds));
-        self.take(&times.ttfa, shaped, record.ttfa().value().map(seconds));
+        if record.first_token_is_engines() {
+            self.take(&times.ttft, shaped, record.ttft().value().map(seconds));
+            self.take(&times.ttfa, shaped, record.ttfa().value().map(seconds));
+        }
         self.take(
             &times.first_event,
             by_model,

@@ -584,6 +584,7 @@ fn flags_are_counted() {
     assert_eq!(reasons, ["opaque", "oversize_event", "unobserved"]);
     assert_eq!(observed(&exporter, &catalogue::INTER_BURST_LATENCY), []);
     assert_eq!(observed(&exporter, &catalogue::TIME_PER_OUTPUT_TOKEN), []);
+    assert_eq!(observed(&exporter, &catalogue::TIME_TO_FIRST_TOKEN), []);
 }
 
 #[test]

@@ -17,7 +17,8 @@ impl Record {
     ///
     /// The first token is a generated one of any kind (text, reasoning, tool call), not a head, a role or a heartbeat.
     /// Censored at end − body_sent if no token came, whatever the outcome. Not applicable to an answer that was not
-    /// streamed, whose one read says nothing of its first token, and where the answer could not be read.
+    /// streamed, whose one read says nothing of its first token, and where the answer could not be read. If something
+    /// held the answer back (`buffered_upstream`), it is the time to what was let go: see [`Self::first_token_is_engines`].
     pub fn ttft(&self) -> Defined<Nanos> {
         self.time_to(self.stamps.first_token)
     }
@@ -40,6 +41,12 @@ impl Record {
         self.time_to(self.stamps.first_answer)
     }
 
+    /// Whether the first token was seen when the engine gave it: not if something above it held the answer back. Such a
+    /// TTFT belongs into no percentile of an engine.
+    pub fn first_token_is_engines(&self) -> bool {
+        !self.flags.buffered_upstream
+    }
+
     /// Why TTFT is censored, if it is: the outcome. [`Outcome::Ok`] is a whole answer in which nothing proved a token.
     pub fn without_first_token(&self) -> Option<Outcome> {
         self.ttft().is_censored().then_some(self.outcome)
@@ -51,7 +58,7 @@ impl Record {
     /// The tokens of the first burst were made before the span began, so they do not divide it. With n_1 = 1 this is the
     /// usual (last − first) / (N − 1). N is the total stated by the engine, else what was counted; if either count is
     /// only a lower bound, the flag `tpot_estimated` is set. Not applicable to a whole answer of fewer than two bursts,
-    /// or with N ≤ n_1; nor where the client set the pace. Censored at its observed value if the exchange failed, at 0 if
+    /// or with N ≤ n_1; nor where the client or a buffer set the pace. Censored at its observed value if the exchange failed, at 0 if
     /// there is none.
     #[expect(
         clippy::cast_precision_loss,
@@ -121,9 +128,10 @@ impl Record {
         }
     }
 
-    /// The gaps, where they are the engine's: not those of a client that set the pace.
+    /// The gaps, where they are the engine's: not those of a client that set the pace, nor of a buffer that was emptied.
     pub fn engine_gaps(&self) -> Option<&GapHistogram> {
-        (!self.flags.client_limited).then_some(&self.gaps)
+        let others = self.flags.client_limited || self.flags.buffered_upstream;
+        (!others).then_some(&self.gaps)
     }
 
     /// Generated tokens: the total stated, else those that the token events prove.
@@ -181,6 +189,7 @@ impl Record {
     fn while_decoding<T>(&self, seen: Option<T>, least: T) -> Defined<T> {
         match seen {
             _ if !self.streams() || !self.paced_by_engine() => Defined::NotApplicable,
+            _ if self.flags.buffered_upstream => Defined::NotApplicable,
             Some(seen) if self.is_ok() => Defined::Value(seen),
             None if self.is_ok() => Defined::NotApplicable,
             seen => Defined::Censored(seen.unwrap_or(least)),

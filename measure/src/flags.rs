@@ -20,7 +20,10 @@ pub enum Flag {
 pub struct Flags {
     /// The queue to the client was full once: later stamps are the client's pace.
     pub client_limited: bool,
-    /// At least 8 bursts with a median gap below 1 ms, far below a decode step: something above the engine buffers.
+    /// The tokens came in clumps that no decode step explains: at least 8 bursts with a median gap below 1 ms; or all
+    /// within 1 ms, though they are of 4 events or more, or 16 tokens by the engine's word. Something between the engine's
+    /// decoding and us holds them back (a gateway, a parser that waits for a whole tool call): first token and gaps are
+    /// its, not the engine's.
     pub buffered_upstream: bool,
     /// Stamps may belong to a later read than the bytes (HTTP/2 to the engine).
     pub shared_stamps: bool,

@@ -276,7 +276,8 @@ pub static BUFFERED_UPSTREAM: Family = Family {
     kind: Kind::Counter,
     labels: &[],
     stability: Stability::Experimental,
-    help: "Requests whose tokens came in clumps that no decode step explains: something between engine and proxy buffers.",
+    help: "Requests whose tokens came in clumps that no decode step explains: something between the engine's \
+           decoding and the proxy holds them back. Their TTFT, gaps, stalls and TPOT are not in the histograms.",
     absent: NEVER,
 };
 

@@ -5,10 +5,14 @@ use crate::ending::Ending;
 use crate::{End, InFlightMeans, Nanos, Outcome, Record};
 use wire::{Anomaly, Answer, CountSource};
 
-/// A median gap below this, over [`BUFFERED_BURSTS`] or more, is no decode step: the flag `buffered_upstream`.
-const BUFFERED_GAP: Nanos = Nanos::from_millis(1);
-/// See [`BUFFERED_GAP`].
+/// A gap below this is no decode step: see [`crate::Flags::buffered_upstream`].
+const NO_DECODE_STEP: Nanos = Nanos::from_millis(1);
+/// Bursts whose median gap is judged.
 const BUFFERED_BURSTS: u64 = 8;
+/// Token-bearing events that one decode step does not give: two for each of two choices are the most that was seen.
+const BUFFERED_EVENTS: u64 = 4;
+/// Tokens that one decode step does not give, speculation included.
+const BUFFERED_TOKENS: u64 = 16;
 
 // Exchange: command
 
@@ -61,17 +65,13 @@ impl Exchange {
         let total = answer.and_then(|answer| answer.output_tokens);
         let exact = self.bursts.all_exact();
         let first_exact = self.bursts.first().is_some_and(|first| first.exact);
-        let brisk = self
-            .bursts
-            .gaps()
-            .quantile(0.5)
-            .is_some_and(|median| median < BUFFERED_GAP);
+        let buffered = answer.is_some_and(|answer| self.was_held_back(answer));
         let flags = &mut self.flags;
         flags.opaque = anomaly(Anomaly::Opaque);
         flags.oversize_event = anomaly(Anomaly::OversizeEvent);
         flags.unobserved |= good_status && answer.is_none();
         flags.truncated = self.status.is_some() && matches!(end, End::Truncated | End::Reset);
-        flags.buffered_upstream = brisk && self.bursts.count() >= BUFFERED_BURSTS;
+        flags.buffered_upstream = buffered;
         flags.tpot_estimated =
             self.bursts.count() >= 2 && !(first_exact && (exact || total.is_some()));
         flags.usage_mismatch = match (total, answer.map(|answer| answer.output_source)) {
@@ -79,6 +79,23 @@ impl Exchange {
             (Some(total), Some(CountSource::Usage)) => total < self.bursts.tokens(),
             _ => false,
         };
+    }
+
+    /// See [`crate::Flags::buffered_upstream`].
+    fn was_held_back(&self, answer: &Answer) -> bool {
+        if !answer.streamed {
+            return false;
+        }
+        let (first, last) = (self.stamps.first_token, self.stamps.last_token);
+        let at_once = match (first, last) {
+            (Some(first), Some(last)) => last.since(first) < NO_DECODE_STEP,
+            _ => false,
+        };
+        let several =
+            answer.token_events >= BUFFERED_EVENTS || answer.output_tokens >= Some(BUFFERED_TOKENS);
+        let median = self.bursts.gaps().quantile(0.5);
+        let brisk = median.is_some_and(|median| median < NO_DECODE_STEP);
+        (at_once && several) || (brisk && self.bursts.count() >= BUFFERED_BURSTS)
     }
 
     fn assert_stamps(&self) {

@@ -67,6 +67,35 @@ fn bursts_far_faster_than_a_decode_step_were_held_back_above_the_engine() {
 }
 
 #[test]
+fn an_answer_that_came_at_once_was_held_back_above_the_engine() {
+    let flagged = |reads: &[(u64, usize)], tokens| {
+        let mut exchange = answered();
+        for &(at, events) in reads {
+            exchange.on_read(Nanos(at), 1, &vec![text(); events]);
+        }
+        exchange.on_end(ms(900), End::Clean);
+        let events = reads.iter().map(|&(_, events)| events as u64).sum();
+        let answer = Answer {
+            token_events: events,
+            ..answer_of(tokens)
+        };
+        let record = exchange.finish(Some(answer));
+        assert_eq!(
+            record.first_token_is_engines(),
+            record.engine_gaps().is_some()
+        );
+        record.flags.buffered_upstream
+    };
+    let millisecond = 1_000_000;
+    assert!(flagged(&[(millisecond, 4)], 4), "four events in one read");
+    assert!(!flagged(&[(millisecond, 3)], 3));
+    assert!(flagged(&[(millisecond, 2), (millisecond + 999_999, 2)], 4));
+    assert!(!flagged(&[(millisecond, 2), (2 * millisecond, 2)], 4));
+    assert!(flagged(&[(millisecond, 1)], 16), "a tool call of one event");
+    assert!(!flagged(&[(millisecond, 1)], 15));
+}
+
+#[test]
 fn a_body_without_its_end_is_truncated_and_one_without_a_head_is_not() {
     for (end, truncated) in [
         (End::Truncated, true),
