@@ -101,6 +101,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Where the cursor is: after [`Self::peek`], at that byte; after a value, behind it.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
     fn take(&mut self, byte: u8) -> Option<()> {
         if self.peek()? != byte {
             return None;

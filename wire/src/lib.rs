@@ -24,6 +24,7 @@ mod json;
 mod ndjson;
 mod proto;
 mod request;
+mod usage;
 
 pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, TransportEnd};
 pub use context::{Accumulation, AnswerContext};
@@ -32,3 +33,4 @@ pub use endpoint::Endpoint;
 pub use engine_kind::EngineKind;
 pub use event::{Event, Tokens};
 pub use request::{RequestFacts, RequestScan};
+pub use usage::{AskedUsage, UsageStrip, ask_for_usage};
