@@ -27,7 +27,7 @@ pub(crate) use tally::Tally;
 use crate::context::Framing;
 use crate::json::{cut_plain, cut_text, has_member};
 use crate::sse::Field;
-use crate::{CountSource, Endpoint, FinishState, Terminator, Tokens, TransportEnd};
+use crate::{CountSource, Endpoint, FinishState, Reason, Terminator, Tokens, TransportEnd};
 use engine_grpc::EngineGrpc;
 use llamacpp::LlamaCpp;
 use messages::Messages;
@@ -43,6 +43,7 @@ use triton_grpc::TritonGrpc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Evidence {
     pub(crate) tokens: Tokens,
+    pub(crate) reason: Reason,
     pub(crate) shows: Shows,
 }
 
@@ -50,7 +51,10 @@ pub(crate) struct Evidence {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Shows {
     pub(crate) reasoning: bool,
+    /// Anything but reasoning.
     pub(crate) answer: bool,
+    /// A tool's name or arguments, which are part of the answer.
+    pub(crate) tool: bool,
 }
 
 /// What a dialect knows when an answer has ended.
@@ -106,30 +110,51 @@ pub(crate) enum Dialect {
 
 impl Evidence {
     /// Nothing proven, nothing shown.
-    pub(crate) const NONE: Self = Self {
-        tokens: Tokens::None,
-        shows: Shows {
-            reasoning: false,
-            answer: false,
-        },
-    };
-
-    /// What is proven where nothing counts tokens: at least one if something is shown.
-    pub(crate) fn of_shown(shows: Shows) -> Self {
+    pub(crate) fn none(reason: Reason) -> Self {
         Self {
-            tokens: if shows.anything() {
-                Tokens::AtLeastOne
-            } else {
-                Tokens::None
-            },
-            shows,
+            tokens: Tokens::None,
+            reason,
+            shows: Shows::default(),
+        }
+    }
+
+    /// What is proven where nothing counts tokens: at least one if something is shown, else none for this `reason`.
+    pub(crate) fn of_shown(shows: Shows, reason: Reason) -> Self {
+        if shows.anything() {
+            Self {
+                tokens: Tokens::AtLeastOne,
+                reason: shows.reason(),
+                shows,
+            }
+        } else {
+            Self::none(reason)
         }
     }
 }
 
 impl Shows {
+    /// Text of the answer, if there is any.
+    pub(crate) fn text(answer: bool) -> Self {
+        Self {
+            answer,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn anything(self) -> bool {
         self.reasoning || self.answer
+    }
+
+    /// What the best evidence is where nothing counts.
+    pub(crate) fn reason(self) -> Reason {
+        match self {
+            Self { tool: true, .. } => Reason::ToolCall,
+            Self { answer: true, .. } => Reason::Text,
+            Self {
+                reasoning: true, ..
+            } => Reason::Reasoning,
+            _ => Reason::Empty,
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! One event of an answer, in the words that measuring needs.
 
+use crate::Reason;
+
 /// How many newly generated tokens an event provably carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tokens {
@@ -18,6 +20,8 @@ pub enum Tokens {
 pub struct Event {
     /// The tokens it proves.
     pub tokens: Tokens,
+    /// The rule by which it proves them, or none.
+    pub reason: Reason,
     /// It is a token event and shows something: text, reasoning, refusal, a tool's name or arguments.
     pub visible: bool,
     /// It shows something other than reasoning, and the first token has come, with it or before. It need not be a token

@@ -343,6 +343,11 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// Nothing is in it.
+    pub(crate) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
     /// The piece; empty if `text` is not the text that it was taken from.
     pub(crate) fn of(self, text: &[u8]) -> &[u8] {
         text.get(self.start..self.end).unwrap_or_default()

@@ -23,6 +23,7 @@ mod grpc;
 mod json;
 mod ndjson;
 mod proto;
+mod reason;
 mod request;
 mod usage;
 
@@ -32,5 +33,6 @@ pub use decoder::Decoder;
 pub use endpoint::Endpoint;
 pub use engine_kind::EngineKind;
 pub use event::{Event, Tokens};
+pub use reason::Reason;
 pub use request::{RequestFacts, RequestScan};
 pub use usage::{AskedUsage, UsageStrip, ask_for_usage};

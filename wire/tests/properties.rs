@@ -10,7 +10,7 @@ mod corpus;
 use corpus::{Corpus, Reads};
 use loadproof_wire::{
     Accumulation, Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event,
-    FinishState, Tokens, TransportEnd,
+    FinishState, Reason, Tokens, TransportEnd,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -126,6 +126,23 @@ fn check_claims((events, answer): &(Vec<Event>, Answer)) -> Result<(), TestCaseE
         })
         .sum();
     prop_assert_eq!(answer.output_tokens_min, proven);
+    for event in events {
+        let counts = matches!(
+            event.reason,
+            Reason::TokenIds | Reason::Logprobs | Reason::Counter | Reason::OneEach
+        );
+        let shows = matches!(
+            event.reason,
+            Reason::Text | Reason::Reasoning | Reason::ToolCall
+        );
+        prop_assert_eq!(
+            counts,
+            matches!(event.tokens, Tokens::Exactly(_)),
+            "{:?}",
+            event
+        );
+        prop_assert_eq!(shows, event.tokens == Tokens::AtLeastOne, "{:?}", event);
+    }
     prop_assert_eq!(answer.events, events.len() as u64);
     let stopped = answer
         .anomalies

@@ -12,7 +12,9 @@ use loadproof_exporter::{Exporter, Settings, Vocabulary};
 use measure::{End, Exchange, Identity, InFlight, Nanos, Record, Role};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use wire::{Answer, CountSource, Endpoint, Event, FinishState, RequestFacts, Terminator, Tokens};
+use wire::{
+    Answer, CountSource, Endpoint, Event, FinishState, Reason, RequestFacts, Terminator, Tokens,
+};
 
 /// Closed sets for the tests.
 pub(crate) fn vocabulary() -> Vocabulary {
@@ -150,6 +152,7 @@ impl Story {
 pub(crate) fn event(tokens: Tokens) -> Event {
     Event {
         tokens,
+        reason: Reason::TokenIds,
         visible: true,
         answer: true,
         early: false,

@@ -2,7 +2,9 @@
 
 use measure::{End, Exchange, Identity, InFlight, Nanos, Record, Role};
 use std::sync::Arc;
-use wire::{Answer, CountSource, Endpoint, Event, FinishState, RequestFacts, Terminator, Tokens};
+use wire::{
+    Answer, CountSource, Endpoint, Event, FinishState, Reason, RequestFacts, Terminator, Tokens,
+};
 
 pub(crate) fn ms(ms: u64) -> Nanos {
     Nanos::from_millis(ms)
@@ -28,6 +30,11 @@ pub(crate) fn stream_facts() -> RequestFacts {
 pub(crate) fn event(tokens: Tokens, answer: bool) -> Event {
     Event {
         tokens,
+        reason: match tokens {
+            Tokens::None => Reason::Empty,
+            Tokens::AtLeastOne => Reason::Text,
+            Tokens::Exactly(_) => Reason::TokenIds,
+        },
         visible: tokens != Tokens::None,
         answer,
         early: false,

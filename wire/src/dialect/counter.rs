@@ -1,6 +1,7 @@
 //! A running counter: how many tokens of a choice there are so far, as the engine states it now and then.
 
-use crate::Tokens;
+use super::{Evidence, Shows};
+use crate::{Reason, Tokens};
 
 /// The counter of one choice, from 0.
 #[derive(Debug, Default)]
@@ -86,12 +87,18 @@ impl Counter {
 }
 
 impl Judged {
-    /// The tokens of an event that has nothing else to count them by.
-    pub(crate) fn tokens(self) -> Tokens {
-        match (self.token, self.grown) {
-            (false, _) => Tokens::None,
-            (true, 0) => Tokens::AtLeastOne,
-            (true, grown) => exactly(grown),
+    /// What an event proves that has nothing else to count its tokens by; if it shows nothing either, none for this `reason`.
+    pub(crate) fn evidence(self, shows: Shows, reason: Reason) -> Evidence {
+        let (tokens, reason) = match (self.token, self.grown) {
+            (false, _) if shows.anything() => (Tokens::None, Reason::NoGrowth),
+            (false, _) => (Tokens::None, reason),
+            (true, 0) => (Tokens::AtLeastOne, shows.reason()),
+            (true, grown) => (exactly(grown), Reason::Counter),
+        };
+        Evidence {
+            tokens,
+            reason,
+            shows,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::counter::exactly;
 use super::sequence::Sequence;
 use super::{Asked, Evidence, Outcome, Shows, Tally, keep_plain};
 use crate::proto::{Value, fields, numbers};
-use crate::{Anomaly, CountSource, Endpoint, Terminator};
+use crate::{Anomaly, CountSource, Endpoint, Reason, Terminator};
 
 /// Numbers of the fields that differ. No field has the number 0.
 #[derive(Debug, Clone, Copy)]
@@ -101,20 +101,28 @@ impl EngineGrpc {
     pub(super) fn event(&mut self, data: &[u8], tally: &mut Tally) -> Evidence {
         let Some(message) = Message::read(data, &self.layout) else {
             tally.anomaly(Anomaly::BadJson);
-            return Evidence::NONE;
+            return Evidence::none(Reason::Unreadable);
         };
         tally.name_plain(b"", message.request_id);
         if let Some(error) = message.error {
             tally.error_plain(error);
         }
         let Some(part) = message.part else {
-            return Evidence::NONE;
+            return Evidence::none(match message.error {
+                Some(_) => Reason::Error,
+                None => Reason::Unrelated,
+            });
         };
         let ids = if part.is_complete { 0 } else { part.ids };
         self.ids = self.ids.saturating_add(ids);
         self.note(&part, ids, tally);
         Evidence {
             tokens: exactly(ids),
+            reason: match (ids, part.is_complete) {
+                (0, true) => Reason::Finish,
+                (0, false) => Reason::Empty,
+                _ => Reason::TokenIds,
+            },
             shows: Shows::default(),
         }
     }

@@ -13,7 +13,7 @@ use super::sequence::Sequence;
 use super::{Asked, Evidence, Outcome, Shows, Tally, keep_text};
 use crate::json::{Cursor, read_objects};
 use crate::sse::Field;
-use crate::{Anomaly, Terminator};
+use crate::{Anomaly, Reason, Terminator};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -34,6 +34,7 @@ struct Object<'a> {
     cached: Option<u64>,
     stop: bool,
     stop_type: &'a [u8],
+    has_progress: bool,
     fault: Fault<'a>,
 }
 
@@ -59,12 +60,14 @@ impl LlamaCpp {
                 {
                     tally.mark = Some(Terminator::Stop);
                 }
-                return evidence;
+                evidence
             }
-            (Some(object), Field::Error) => tally.error(object.fault.message_anywhere()),
-            (None, field) => tally.unreadable(field, data),
+            (Some(object), Field::Error) => {
+                tally.error(object.fault.message_anywhere());
+                Evidence::none(Reason::Error)
+            }
+            (None, field) => Evidence::none(tally.unreadable(field, data)),
         }
-        Evidence::NONE
     }
 
     /// Reads a whole body; whether it is an answer, and not an error or half a body.
@@ -95,19 +98,21 @@ impl LlamaCpp {
     fn take(&mut self, object: &Object<'_>, place: u64, tally: &mut Tally) -> Evidence {
         tally.name(object.model, b"");
         let is_answer = object.predicted.is_some() || object.has_content || object.stop;
-        if object.fault.is_error(is_answer) {
+        let is_error = object.fault.is_error(is_answer);
+        if is_error {
             tally.error(object.fault.message());
         }
         if !is_answer {
-            return Evidence::NONE;
+            return Evidence::none(if is_error {
+                Reason::Error
+            } else {
+                Reason::Unrelated
+            });
         }
-        let shows = Shows {
-            answer: object.has_content,
-            reasoning: false,
-        };
+        let shows = Shows::text(object.has_content);
         let Some(sequence) = self.sequences.at(object.index.unwrap_or(place)) else {
             tally.anomaly(Anomaly::TooManyChoices);
-            return Evidence::of_shown(shows);
+            return Evidence::of_shown(shows, Reason::Untracked);
         };
         sequence.prompt = object.evaluated.or(sequence.prompt);
         sequence.cached = object.cached.or(sequence.cached);
@@ -117,10 +122,7 @@ impl LlamaCpp {
         if judged.went_back {
             tally.anomaly(Anomaly::CounterWentBack);
         }
-        Evidence {
-            tokens: judged.tokens(),
-            shows,
-        }
+        judged.evidence(shows, object.shows_nothing())
     }
 }
 
@@ -138,11 +140,23 @@ impl<'a> Object<'a> {
                 b"tokens_evaluated" => object.evaluated = cursor.count()?,
                 b"timings" => object.cached = cursor.count_member(b"cache_n")?,
                 b"stop" => object.stop = cursor.is_true()?,
+                b"prompt_progress" => object.has_progress = cursor.is_filled()?,
                 b"stop_type" => object.stop_type = cursor.text()?.unwrap_or_default(),
                 _ => object.fault.member(cursor, key)?,
             }
             Some(())
         })?;
         Some(object)
+    }
+
+    /// What it is for if it has no token.
+    fn shows_nothing(&self) -> Reason {
+        if self.stop {
+            Reason::Finish
+        } else if self.has_progress {
+            Reason::Progress
+        } else {
+            Reason::Empty
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::{Asked, Ending, Evidence, Outcome, Shows, Tally, Totals, add_stated, keep_text};
 use crate::json::Cursor;
 use crate::sse::Field;
-use crate::{CountSource, Terminator};
+use crate::{CountSource, Reason, Terminator};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -80,11 +80,13 @@ impl Messages {
     /// Judges the data of one event.
     pub(super) fn event(&mut self, field: Field, data: &[u8], tally: &mut Tally) -> Evidence {
         match (Happening::parse(data), field) {
-            (Some(happening), Field::Data) => return self.happening(&happening, tally),
-            (Some(happening), Field::Error) => tally.error(happening.fault.message_anywhere()),
-            (None, field) => tally.unreadable(field, data),
+            (Some(happening), Field::Data) => self.happening(&happening, tally),
+            (Some(happening), Field::Error) => {
+                tally.error(happening.fault.message_anywhere());
+                Evidence::none(Reason::Error)
+            }
+            (None, field) => Evidence::none(tally.unreadable(field, data)),
         }
-        Evidence::NONE
     }
 
     /// Reads a whole body; whether it is an answer, and not an error or half a body.
@@ -134,23 +136,30 @@ impl Messages {
                 let message = &happening.message;
                 tally.name(message.model, message.id);
                 self.start = message.usage;
-                Evidence::NONE
+                Evidence::none(Reason::Opening)
             }
             b"message_delta" => {
                 self.last = happening.whole.usage;
                 keep_text(&mut self.stop_reason, happening.delta.stop_reason);
-                Evidence::NONE
+                Evidence::none(Reason::Finish)
             }
             b"message_stop" => {
                 tally.mark = Some(Terminator::MessageStop);
-                Evidence::NONE
+                Evidence::none(Reason::EndMark)
             }
-            b"content_block_start" => Evidence::of_shown(Shows {
-                answer: happening.has_tool,
-                reasoning: false,
-            }),
-            b"content_block_delta" => Evidence::of_shown(happening.delta.shows),
-            _ => Evidence::NONE,
+            b"content_block_start" => {
+                let tool = happening.has_tool;
+                let shows = Shows {
+                    tool,
+                    ..Shows::text(tool)
+                };
+                Evidence::of_shown(shows, Reason::Opening)
+            }
+            b"content_block_delta" => Evidence::of_shown(happening.delta.shows, Reason::Empty),
+            b"content_block_stop" => Evidence::none(Reason::Closing),
+            b"ping" => Evidence::none(Reason::Heartbeat),
+            _ if happening.is_error() => Evidence::none(Reason::Error),
+            _ => Evidence::none(Reason::Unrelated),
         }
     }
 }
@@ -222,7 +231,12 @@ impl<'a> Delta<'a> {
         let mut delta = Self::default();
         cursor.object(|cursor, key| {
             match key {
-                b"text" | b"partial_json" => delta.shows.answer |= cursor.has_text()?,
+                b"text" => delta.shows.answer |= cursor.has_text()?,
+                b"partial_json" => {
+                    let shown = cursor.has_text()?;
+                    delta.shows.tool |= shown;
+                    delta.shows.answer |= shown;
+                }
                 b"thinking" => delta.shows.reasoning |= cursor.has_text()?,
                 b"stop_reason" => delta.stop_reason = cursor.text()?.unwrap_or_default(),
                 _ => cursor.skip()?,

@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::{Asked, Ending, Evidence, Outcome, Shows, Tally, Totals, keep_text};
 use crate::json::Cursor;
 use crate::sse::Field;
-use crate::{CountSource, Terminator};
+use crate::{CountSource, Reason, Terminator};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -49,19 +49,28 @@ impl Ollama {
     pub(super) fn event(&mut self, field: Field, data: &[u8], tally: &mut Tally) -> Evidence {
         match (Line::parse(data), field) {
             (Some(line), Field::Data) => {
-                if line.fault.is_error(line.is_done || line.shows.anything()) {
-                    tally.error(line.fault.message());
-                }
+                let mut reason = if line.is_object {
+                    Reason::Empty
+                } else {
+                    Reason::Unrelated
+                };
                 self.take(&line, tally);
                 if line.is_done {
                     tally.mark = Some(Terminator::OllamaDone);
+                    reason = Reason::EndMark;
                 }
-                return Evidence::of_shown(line.shows);
+                if line.fault.is_error(line.is_done || line.shows.anything()) {
+                    tally.error(line.fault.message());
+                    reason = Reason::Error;
+                }
+                Evidence::of_shown(line.shows, reason)
             }
-            (Some(line), Field::Error) => tally.error(line.fault.message_anywhere()),
-            (None, field) => tally.unreadable(field, data),
+            (Some(line), Field::Error) => {
+                tally.error(line.fault.message_anywhere());
+                Evidence::none(Reason::Error)
+            }
+            (None, field) => Evidence::none(tally.unreadable(field, data)),
         }
-        Evidence::NONE
     }
 
     /// Reads a whole body; whether it is an answer, and not an error or half a body.
@@ -140,7 +149,11 @@ impl<'a> Line<'a> {
         match key {
             b"content" | b"response" => self.shows.answer |= cursor.has_text()?,
             b"thinking" => self.shows.reasoning |= cursor.has_text()?,
-            b"tool_calls" => self.shows.answer |= cursor.is_filled()?,
+            b"tool_calls" => {
+                let shown = cursor.is_filled()?;
+                self.shows.tool |= shown;
+                self.shows.answer |= shown;
+            }
             _ => cursor.skip()?,
         }
         Some(())

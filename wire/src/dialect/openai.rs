@@ -12,9 +12,9 @@ mod total;
 
 use super::choices::Choices;
 use super::counter::{Judged, exactly};
-use super::{Asked, Evidence, Outcome, Shows, Tally, add_stated};
+use super::{Asked, Evidence, Outcome, Shows, Tally};
 use crate::sse::Field;
-use crate::{Anomaly, Endpoint, Terminator, Tokens};
+use crate::{Anomaly, Endpoint, Reason, Terminator, Tokens};
 use choice::Choice;
 use chunk::{ChoiceFacts, Chunk, Usage};
 use std::mem;
@@ -35,8 +35,8 @@ pub(crate) struct OpenAi {
 #[derive(Debug, Default)]
 struct Proof {
     token: bool,
-    /// Tokens that are counted; `None` if no choice counts any.
-    known: Option<u64>,
+    /// Tokens that are counted, and by what first; `None` if no choice counts any.
+    known: Option<(u64, Reason)>,
     shows: Shows,
     /// Listed token ids, and whether a choice with a token has no such list.
     ids: u64,
@@ -63,14 +63,16 @@ impl OpenAi {
     pub(super) fn event(&mut self, field: Field, data: &[u8], tally: &mut Tally) -> Evidence {
         if data == b"[DONE]" {
             tally.mark = Some(Terminator::Done);
-            return Evidence::NONE;
+            return Evidence::none(Reason::EndMark);
         }
         match (self.parse(data), field) {
-            (Some(chunk), Field::Data) => return self.chunk(data, &chunk, tally),
-            (Some(chunk), Field::Error) => tally.error(chunk.error.message_anywhere()),
-            (None, field) => tally.unreadable(field, data),
+            (Some(chunk), Field::Data) => self.chunk(data, &chunk, tally),
+            (Some(chunk), Field::Error) => {
+                tally.error(chunk.error.message_anywhere());
+                Evidence::none(Reason::Error)
+            }
+            (None, field) => Evidence::none(tally.unreadable(field, data)),
         }
-        Evidence::NONE
     }
 
     /// Reads a whole body; whether it is an answer, and not an error or half a body.
@@ -165,7 +167,35 @@ impl OpenAi {
             proof.add(facts, judged);
         }
         self.lists.take(&proof);
-        proof.evidence()
+        proof
+            .evidence()
+            .unwrap_or_else(|| self.without_token(chunk, proof.shows))
+    }
+
+    /// What a chunk is that proves no token.
+    fn without_token(&self, chunk: &Chunk<'_>, shows: Shows) -> Evidence {
+        let any = |is: fn(&ChoiceFacts) -> bool| self.scratch.iter().any(is);
+        let reason = if chunk.error.is_error(!self.scratch.is_empty()) {
+            Reason::Error
+        } else if any(ChoiceFacts::is_evident) {
+            Reason::NoGrowth
+        } else if any(|facts| !facts.finish_reason.is_empty()) {
+            Reason::Finish
+        } else if chunk.has_progress {
+            Reason::Progress
+        } else if any(|facts| facts.has_role) {
+            Reason::Role
+        } else if !self.scratch.is_empty() {
+            Reason::Empty
+        } else if chunk.statement.usage.is_some() {
+            Reason::Usage
+        } else {
+            Reason::Unrelated
+        };
+        Evidence {
+            shows,
+            ..Evidence::none(reason)
+        }
     }
 
     /// llama.cpp's bodies count the first choice alone; it is known by its timings.
@@ -187,29 +217,36 @@ impl Proof {
     fn add(&mut self, facts: &ChoiceFacts, judged: Judged) {
         self.shows.answer |= facts.shows.answer;
         self.shows.reasoning |= facts.shows.reasoning;
+        self.shows.tool |= facts.shows.tool;
         if !judged.token {
             return;
         }
         self.token = true;
-        let known = [facts.token_ids, facts.logprobs, judged.grown]
-            .into_iter()
-            .find(|count| *count > 0);
-        self.known = add_stated(self.known, known);
+        let counts = [
+            (facts.token_ids, Reason::TokenIds),
+            (facts.logprobs, Reason::Logprobs),
+            (judged.grown, Reason::Counter),
+        ];
+        if let Some((count, reason)) = counts.into_iter().find(|(count, _)| *count > 0) {
+            let (before, reason) = self.known.unwrap_or((0, reason));
+            self.known = Some((before.saturating_add(count), reason));
+        }
         self.ids = self.ids.saturating_add(facts.token_ids);
         self.without_ids |= facts.token_ids == 0;
         self.logprobs = self.logprobs.saturating_add(facts.logprobs);
         self.without_logprobs |= facts.logprobs == 0;
     }
 
-    fn evidence(&self) -> Evidence {
-        let tokens = match self.known {
-            _ if !self.token => Tokens::None,
-            None => Tokens::AtLeastOne,
-            Some(known) => exactly(known),
+    /// What is proven, if any token is.
+    fn evidence(&self) -> Option<Evidence> {
+        let (tokens, reason) = match self.known {
+            None => (Tokens::AtLeastOne, self.shows.reason()),
+            Some((known, reason)) => (exactly(known), reason),
         };
-        Evidence {
+        self.token.then_some(Evidence {
             tokens,
+            reason,
             shows: self.shows,
-        }
+        })
     }
 }

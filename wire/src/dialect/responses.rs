@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::{Asked, Ending, Evidence, Outcome, Shows, Tally, Totals, keep_text};
 use crate::json::Cursor;
 use crate::sse::Field;
-use crate::{CountSource, Terminator};
+use crate::{CountSource, Reason, Terminator};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -66,12 +66,9 @@ impl Responses {
             (Some(happening), Field::Data) => self.happening(&happening, tally),
             (Some(happening), Field::Error) => {
                 tally.error(happening.fault.message_anywhere());
-                Evidence::NONE
+                Evidence::none(Reason::Error)
             }
-            (None, field) => {
-                tally.unreadable(field, data);
-                Evidence::NONE
-            }
+            (None, field) => Evidence::none(tally.unreadable(field, data)),
         }
     }
 
@@ -167,10 +164,29 @@ impl<'a> Happening<'a> {
             && matches!(self.item.kind, b"function_call" | b"custom_tool_call");
         let delta = self.has_delta && self.kind.ends_with(b".delta");
         let reasoning = delta && self.kind.starts_with(b"response.reasoning");
-        Evidence::of_shown(Shows {
+        let answer = named_call || (delta && !reasoning);
+        let is_text = self.kind.starts_with(b"response.output_text")
+            || self.kind.starts_with(b"response.refusal");
+        let shows = Shows {
             reasoning,
-            answer: named_call || (delta && !reasoning),
-        })
+            answer,
+            tool: answer && !is_text,
+        };
+        Evidence::of_shown(shows, self.shows_nothing())
+    }
+
+    /// What it is for if it has no token.
+    fn shows_nothing(&self) -> Reason {
+        match self.kind {
+            b"response.completed" | b"response.incomplete" | b"response.failed" => Reason::EndMark,
+            b"response.created" | b"response.in_progress" | b"response.queued" => Reason::Opening,
+            b"error" => Reason::Error,
+            kind if self.fault.is_error(!kind.is_empty()) => Reason::Error,
+            kind if kind.ends_with(b".added") => Reason::Opening,
+            kind if kind.ends_with(b".done") => Reason::Closing,
+            kind if kind.ends_with(b".delta") => Reason::Empty,
+            _ => Reason::Unrelated,
+        }
     }
 }
 

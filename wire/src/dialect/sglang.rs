@@ -13,7 +13,7 @@ use super::text::TextMode;
 use super::{Asked, Evidence, Outcome, Shows, Tally, keep_text};
 use crate::json::{Cursor, read_objects};
 use crate::sse::Field;
-use crate::{Accumulation, Anomaly, Terminator};
+use crate::{Accumulation, Anomaly, Reason, Terminator};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -60,14 +60,16 @@ impl Sglang {
     pub(super) fn event(&mut self, field: Field, data: &[u8], tally: &mut Tally) -> Evidence {
         if data == b"[DONE]" {
             tally.mark = Some(Terminator::Done);
-            return Evidence::NONE;
+            return Evidence::none(Reason::EndMark);
         }
         match (Cursor::new(data).whole(Object::read), field) {
-            (Some(object), Field::Data) => return self.take(&object, 0, tally),
-            (Some(object), Field::Error) => tally.error(object.fault.message_anywhere()),
-            (None, field) => tally.unreadable(field, data),
+            (Some(object), Field::Data) => self.take(&object, 0, tally),
+            (Some(object), Field::Error) => {
+                tally.error(object.fault.message_anywhere());
+                Evidence::none(Reason::Error)
+            }
+            (None, field) => Evidence::none(tally.unreadable(field, data)),
         }
-        Evidence::NONE
     }
 
     /// Reads a whole body; whether it is an answer, and not an error or half a body.
@@ -96,16 +98,21 @@ impl Sglang {
     }
 
     fn take(&mut self, object: &Object<'_>, place: u64, tally: &mut Tally) -> Evidence {
-        if object.fault.is_error(object.meta.is_some()) {
+        let is_error = object.fault.is_error(object.meta.is_some());
+        if is_error {
             tally.error(object.fault.message());
         }
         let Some(meta) = &object.meta else {
-            return Evidence::NONE;
+            return Evidence::none(if is_error {
+                Reason::Error
+            } else {
+                Reason::Unrelated
+            });
         };
         tally.name(b"", meta.id);
         let Some(sequence) = self.sequences.at(object.index.unwrap_or(place)) else {
             tally.anomaly(Anomaly::TooManyChoices);
-            return Evidence::NONE;
+            return Evidence::none(Reason::Untracked);
         };
         sequence.prompt = meta.prompt.or(sequence.prompt);
         sequence.cached = meta.cached.or(sequence.cached);
@@ -115,18 +122,19 @@ impl Sglang {
         if let Some(mode) = listed(object.ids, before, meta.completion) {
             self.mode.settle(mode);
         }
-        let shows = Shows {
-            answer: self.mode.shows(&mut sequence.text, object.text),
-            reasoning: false,
-        };
+        let shows = Shows::text(self.mode.shows(&mut sequence.text, object.text));
         let judged = sequence.counter.judge(meta.completion, shows.answer);
         if judged.went_back {
             tally.anomaly(Anomaly::CounterWentBack);
         }
-        Evidence {
-            tokens: judged.tokens(),
+        judged.evidence(
             shows,
-        }
+            if meta.finish_reason.is_empty() {
+                Reason::Empty
+            } else {
+                Reason::Finish
+            },
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Evidence;
 use crate::json::{cut_plain, cut_text};
 use crate::sse::Field;
-use crate::{Anomaly, Event, Terminator, Tokens};
+use crate::{Anomaly, Event, Reason, Terminator, Tokens};
 
 /// The counts so far.
 #[derive(Debug, Default)]
@@ -41,6 +41,7 @@ impl Tally {
         let answer = evidence.shows.answer && self.token_events > 0;
         Event {
             tokens: evidence.tokens,
+            reason: evidence.reason,
             visible,
             answer,
             early,
@@ -85,11 +86,17 @@ impl Tally {
     }
 
     /// An event came whose data is no JSON. One without any data is a heartbeat.
-    pub(crate) fn unreadable(&mut self, field: Field, data: &[u8]) {
+    pub(crate) fn unreadable(&mut self, field: Field, data: &[u8]) -> Reason {
         match field {
-            Field::Error => self.error(Some(data).filter(|data| !data.is_empty())),
-            Field::Data if data.is_empty() => {}
-            Field::Data => self.anomaly(Anomaly::BadJson),
+            Field::Error => {
+                self.error(Some(data).filter(|data| !data.is_empty()));
+                Reason::Error
+            }
+            Field::Data if data.is_empty() => Reason::Heartbeat,
+            Field::Data => {
+                self.anomaly(Anomaly::BadJson);
+                Reason::Unreadable
+            }
         }
     }
 

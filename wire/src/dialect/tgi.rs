@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::{Asked, Ending, Evidence, Outcome, Shows, Tally, Totals, keep_text};
 use crate::json::{Cursor, read_objects};
 use crate::sse::Field;
-use crate::{CountSource, Tokens};
+use crate::{CountSource, Reason, Tokens};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -76,11 +76,13 @@ impl Tgi {
     /// Judges the data of one event.
     pub(super) fn event(&mut self, field: Field, data: &[u8], tally: &mut Tally) -> Evidence {
         match (Cursor::new(data).whole(Object::read), field) {
-            (Some(object), Field::Data) => return self.take(&object, tally),
-            (Some(object), Field::Error) => tally.error(object.fault.message_anywhere()),
-            (None, field) => tally.unreadable(field, data),
+            (Some(object), Field::Data) => self.take(&object, tally),
+            (Some(object), Field::Error) => {
+                tally.error(object.fault.message_anywhere());
+                Evidence::none(Reason::Error)
+            }
+            (None, field) => Evidence::none(tally.unreadable(field, data)),
         }
-        Evidence::NONE
     }
 
     /// Reads a whole body; whether it is an answer, and not an error or half a body.
@@ -120,10 +122,10 @@ impl Tgi {
     }
 
     fn take(&mut self, object: &Object<'_>, tally: &mut Tally) -> Evidence {
-        if object
+        let is_error = object
             .fault
-            .is_error(object.token.is_some() || object.has_generated_text)
-        {
+            .is_error(object.token.is_some() || object.has_generated_text);
+        if is_error {
             tally.error(object.fault.message());
         }
         self.ended |= object.has_generated_text;
@@ -133,16 +135,18 @@ impl Tgi {
         };
         keep_text(&mut self.finish_reason, object.details.finish_reason);
         let Some(token) = &object.token else {
-            return Evidence::NONE;
+            return Evidence::none(match object.has_generated_text {
+                _ if is_error => Reason::Error,
+                true => Reason::Finish,
+                false => Reason::Unrelated,
+            });
         };
         self.tokens += 1;
         self.index = object.index;
         Evidence {
             tokens: Tokens::Exactly(1),
-            shows: Shows {
-                answer: token.has_text && !token.is_special,
-                reasoning: false,
-            },
+            reason: Reason::OneEach,
+            shows: Shows::text(token.has_text && !token.is_special),
         }
     }
 

@@ -7,13 +7,13 @@
 
 #![deny(clippy::indexing_slicing)]
 
-use super::counter::{Counter, exactly};
+use super::counter::{Counter, Judged};
 use super::fault::Fault;
 use super::text::{LastText, TextMode};
 use super::{Asked, Ending, Evidence, Outcome, Shows, Tally, Totals, keep_text};
 use crate::json::Cursor;
 use crate::sse::Field;
-use crate::{Accumulation, Anomaly, CountSource, Tokens, TransportEnd};
+use crate::{Accumulation, Anomaly, CountSource, Reason, TransportEnd};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -77,12 +77,14 @@ impl Triton {
                 if object.fault.is_error(false) {
                     tally.error(object.fault.message());
                 }
-                return self.take(&object, tally);
+                self.take(&object, tally)
             }
-            (Some(object), Field::Error) => tally.error(object.fault.message_anywhere()),
-            (None, field) => tally.unreadable(field, data),
+            (Some(object), Field::Error) => {
+                tally.error(object.fault.message_anywhere());
+                Evidence::none(Reason::Error)
+            }
+            (None, field) => Evidence::none(tally.unreadable(field, data)),
         }
-        Evidence::NONE
     }
 
     /// Reads a whole body; whether it is an answer, and not an error or half a body.
@@ -133,35 +135,33 @@ impl Triton {
                 keep_text(&mut self.finish_reason, reason);
             }
         }
-        let answer = self.mode.shows(&mut self.text, object.text);
-        Evidence {
-            tokens: self.tokens(object.output, answer, tally),
-            shows: Shows {
-                answer,
-                reasoning: false,
-            },
-        }
+        let shows = Shows::text(self.mode.shows(&mut self.text, object.text));
+        self.evidence(object, shows, tally)
     }
 
-    fn tokens(&mut self, count: Option<u64>, shows: bool, tally: &mut Tally) -> Tokens {
-        let counts = &mut self.counts;
-        counts.uncounted |= shows && count.is_none();
+    fn evidence(&mut self, object: &Object<'_>, shows: Shows, tally: &mut Tally) -> Evidence {
+        let (counts, count) = (&mut self.counts, object.output);
+        counts.uncounted |= shows.answer && count.is_none();
         if let Some(count) = count {
             counts.sum = counts.sum.saturating_add(count);
             counts.stated += 1;
             counts.last = count;
         }
         match (self.asked.num_output_tokens, count) {
-            (Some(Accumulation::Delta), Some(count)) => exactly(count),
+            (Some(Accumulation::Delta), Some(count)) => Judged {
+                token: count > 0,
+                grown: count,
+                went_back: false,
+            }
+            .evidence(shows, object.shows_nothing()),
             (Some(Accumulation::Cumulative), count) => {
-                let judged = counts.counter.judge(count, shows);
+                let judged = counts.counter.judge(count, shows.answer);
                 if judged.went_back {
                     tally.anomaly(Anomaly::CounterWentBack);
                 }
-                judged.tokens()
+                judged.evidence(shows, object.shows_nothing())
             }
-            _ if shows => Tokens::AtLeastOne,
-            _ => Tokens::None,
+            _ => Evidence::of_shown(shows, object.shows_nothing()),
         }
     }
 }
@@ -203,5 +203,18 @@ impl<'a> Object<'a> {
             _ => self.fault.member(cursor, key)?,
         }
         Some(())
+    }
+
+    /// What it is for if it has no token.
+    fn shows_nothing(&self) -> Reason {
+        if self.fault.is_error(false) {
+            Reason::Error
+        } else if !self.is_object {
+            Reason::Unrelated
+        } else if self.finish_reason.is_some_and(|reason| reason != b"None") {
+            Reason::Finish
+        } else {
+            Reason::Empty
+        }
     }
 }

@@ -9,7 +9,7 @@
 use super::text::{LastText, TextMode};
 use super::{Asked, Evidence, Outcome, Shows, Tally};
 use crate::proto::{Value, fields};
-use crate::{Anomaly, Terminator, limits};
+use crate::{Anomaly, Reason, Terminator, limits};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -66,22 +66,23 @@ impl TritonGrpc {
     pub(super) fn event(&mut self, data: &[u8], tally: &mut Tally) -> Evidence {
         let Some(Message { error, response }) = Message::read(data) else {
             tally.anomaly(Anomaly::BadJson);
-            return Evidence::NONE;
+            return Evidence::none(Reason::Unreadable);
         };
         tally.name_plain(response.model, response.id);
         if !is_own(tally.response_id.as_deref(), response.id) {
-            return Evidence::NONE;
+            return Evidence::none(Reason::OtherRequest);
+        }
+        let mut reason = Reason::Empty;
+        if response.is_final {
+            tally.mark = Some(Terminator::TritonFinalResponse);
+            reason = Reason::EndMark;
         }
         if !error.is_empty() {
             tally.error_plain(error);
+            reason = Reason::Error;
         }
-        if response.is_final {
-            tally.mark = Some(Terminator::TritonFinalResponse);
-        }
-        Evidence::of_shown(Shows {
-            answer: self.mode.shows(&mut self.text, response.text),
-            reasoning: false,
-        })
+        let shows = Shows::text(self.mode.shows(&mut self.text, response.text));
+        Evidence::of_shown(shows, reason)
     }
 
     /// What is known at the end.

@@ -9,6 +9,7 @@ mod limits;
 mod llamacpp;
 mod messages;
 mod ollama;
+mod reasons;
 mod responses;
 mod sglang;
 mod tgi;
@@ -18,8 +19,8 @@ mod triton;
 
 use loadproof_wire::limits::{CHOICES, LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
 use loadproof_wire::{
-    Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event, FinishState, Terminator,
-    Tokens, TransportEnd,
+    Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event, FinishState, Reason,
+    Terminator, Tokens, TransportEnd,
 };
 
 const STREAM: AnswerContext<'static> = AnswerContext {

@@ -20,6 +20,8 @@ pub(super) struct Chunk<'a> {
     pub(super) statement: Statement,
     /// Length of the prompt's token ids (vLLM chat).
     pub(super) prompt_ids: Option<u64>,
+    /// llama.cpp reports how far the prompt is.
+    pub(super) has_progress: bool,
     /// SGLang's lists of all ids, sent once at the end.
     pub(super) all_ids: AllIds,
     pub(super) error: Fault<'a>,
@@ -30,6 +32,8 @@ pub(super) struct Chunk<'a> {
 pub(super) struct ChoiceFacts {
     pub(super) index: u64,
     pub(super) shows: Shows,
+    /// Its delta names a role.
+    pub(super) has_role: bool,
     /// Generated token ids; 0 if there is no list.
     pub(super) token_ids: u64,
     /// Tokens with a log-probability; 0 if there is no list.
@@ -97,6 +101,7 @@ impl<'a> Chunk<'a> {
             b"usage" => self.statement.usage = Usage::read(cursor)?,
             b"timings" => self.statement.timings = Usage::read_timings(cursor)?,
             b"prompt_token_ids" => self.prompt_ids = cursor.length()?,
+            b"prompt_progress" => self.has_progress = cursor.is_filled()?,
             b"sglext" => self.all_ids = AllIds::read(cursor)?,
             _ => self.error.member(cursor, key)?,
         }
@@ -125,12 +130,11 @@ impl ChoiceFacts {
     fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
         let mut facts = Self::default();
         let mut text = false;
-        let mut delta = Shows::default();
         cursor.object(|cursor, key| {
             match key {
                 b"index" => facts.index = cursor.count()?.unwrap_or_default(),
                 b"text" => text = cursor.has_text()?,
-                b"delta" => delta = read_delta(cursor)?,
+                b"delta" => (facts.shows, facts.has_role) = read_delta(cursor)?,
                 b"logprobs" => facts.logprobs = read_logprobs(cursor)?,
                 b"token_ids" => facts.token_ids = cursor.length()?.unwrap_or_default(),
                 b"prompt_token_ids" => facts.prompt_ids = cursor.length()?,
@@ -139,10 +143,7 @@ impl ChoiceFacts {
             }
             Some(())
         })?;
-        facts.shows = Shows {
-            answer: text || delta.answer,
-            reasoning: delta.reasoning,
-        };
+        facts.shows.answer |= text;
         Some(facts)
     }
 
@@ -152,22 +153,25 @@ impl ChoiceFacts {
     }
 }
 
-fn read_delta(cursor: &mut Cursor<'_>) -> Option<Shows> {
-    let mut shows = Shows::default();
+/// What a delta shows, and whether it names a role.
+fn read_delta(cursor: &mut Cursor<'_>) -> Option<(Shows, bool)> {
+    let (mut shows, mut has_role) = (Shows::default(), false);
     cursor.object(|cursor, key| {
         match key {
             b"content" | b"refusal" => shows.answer |= cursor.has_text()?,
             b"reasoning" | b"reasoning_content" => shows.reasoning |= cursor.has_text()?,
             b"tool_calls" => cursor.array(|cursor| {
-                shows.answer |= read_tool_call(cursor)?;
+                shows.tool |= read_tool_call(cursor)?;
                 Some(())
             })?,
-            b"function_call" => shows.answer |= read_function(cursor)?,
+            b"function_call" => shows.tool |= read_function(cursor)?,
+            b"role" => has_role = cursor.has_text()?,
             _ => cursor.skip()?,
         }
         Some(())
     })?;
-    Some(shows)
+    shows.answer |= shows.tool;
+    Some((shows, has_role))
 }
 
 fn read_tool_call(cursor: &mut Cursor<'_>) -> Option<bool> {
