@@ -23,6 +23,8 @@ const REQUESTS: &str = "loadproof_requests_total";
 const TTFT_SUM: &str = "loadproof_time_to_first_token_seconds_sum";
 const TTFT_COUNT: &str = "loadproof_time_to_first_token_seconds_count";
 const DURATION_SUM: &str = "loadproof_request_duration_seconds_sum";
+const DIFFERENCE_SUM: &str = "loadproof_engine_time_difference_seconds_sum";
+const DIFFERENCE_COUNT: &str = "loadproof_engine_time_difference_seconds_count";
 const INPUT_TOKENS: &str = "loadproof_input_tokens_total";
 const OUTPUT_TOKENS: &str = "loadproof_output_tokens_total";
 
@@ -261,17 +263,46 @@ fn one_at_a_time_every_figure_agrees() {
     let tee = Tee::to(engine.address());
     let proxy = Proxy::start(tee.address(), &[]);
     let mut before = Totals::after(&proxy, 0.0);
+    let mut prefill = 0.0;
     for case in Case::thirty() {
         let told = case.send(proxy.address);
         assert_untouched(&tee, &told);
+        if told.case.form != Form::Whole {
+            prefill += told.prefill;
+        }
         let totals = Totals::after(&proxy, before.requests + 1.0);
         assert_agrees(totals.since(before), &[told]);
         before = totals;
     }
+    assert_differences(&proxy, before, prefill);
     assert_eq!(
         before.output_tokens,
         engine.metric("tokens_predicted_total")
     );
+}
+
+/// Our figures beside the engine's: it states no queue, so that its prefill is compared with TTFT.
+fn assert_differences(proxy: &Proxy, totals: Totals, prefill: f64) {
+    let longer = ["quantity=\"prefill\"", "ours=\"longer\""];
+    assert_eq!(
+        (
+            proxy.metric(DIFFERENCE_COUNT, &longer),
+            proxy.metric(DIFFERENCE_COUNT, &["quantity=\"prefill\""])
+        ),
+        (totals.first_tokens, totals.first_tokens),
+        "no first token before the engine had it"
+    );
+    let difference = totals.first_token_seconds - prefill;
+    let exported = proxy.metric(DIFFERENCE_SUM, &longer);
+    assert!(
+        (exported - difference).abs() <= totals.requests * SUM_ERROR,
+        "{exported} for {difference}"
+    );
+    assert!(proxy.metric(DIFFERENCE_COUNT, &["quantity=\"tpot\""]) >= 1.0);
+    for quantity in ["ttft", "e2e"] {
+        let quantity = format!("quantity=\"{quantity}\"");
+        assert_eq!(proxy.metric(DIFFERENCE_COUNT, &[&quantity]), 0.0);
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@ mod edges;
 mod families;
 
 pub use edges::{
-    ARRIVALS, CONNECT, DURATION, GAP, INPUT_TOKENS, OUTPUT_TOKENS, OWN_DELAY, TPOT, TTFT, UPLOAD,
+    ARRIVALS, CONNECT, DIFFERENCE, DURATION, GAP, INPUT_TOKENS, OUTPUT_TOKENS, OWN_DELAY, TPOT,
+    TTFT, UPLOAD,
 };
 pub use families::*;
 
@@ -37,6 +38,10 @@ pub const ENDPOINT: &str = "endpoint";
 pub const REASON: &str = "reason";
 /// Label: what kind of thing.
 pub const KIND: &str = "kind";
+/// Label: which quantity is compared.
+pub const QUANTITY: &str = "quantity";
+/// Label: whether our figure is the longer or the shorter one.
+pub const OURS: &str = "ours";
 /// Label: where a token count comes from.
 pub const SOURCE: &str = "source";
 

@@ -27,8 +27,8 @@ pub(crate) struct CellKey {
     pub(crate) model: Option<Model>,
     /// Values of the three shape labels, in a family that has them.
     pub(crate) shape: Option<Place>,
-    /// Value of `outcome_class`, in a family that has it.
-    pub(crate) class: Option<&'static str>,
+    /// Values of the labels after those.
+    pub(crate) values: [Option<&'static str>; 2],
 }
 
 /// Where in the shape space a histogram lies.
@@ -151,7 +151,7 @@ impl<'a> Labels<'a> {
         model
             .into_iter()
             .chain(shape.into_iter().flatten())
-            .chain(key.class)
+            .chain(key.values.into_iter().flatten())
             .collect()
     }
 }

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use measure::{
-    Blame, Flags, GapBucket, GapHistogram, Nanos, Outcome, Progress, Record, Role, Shape,
+    Beside, Blame, Flags, GapBucket, GapHistogram, Nanos, Outcome, Progress, Record, Role, Shape,
 };
 use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_protobuf, prometheus_text, text};
@@ -168,7 +168,7 @@ impl Exporter {
         let shaped = CellKey {
             model: Some(model),
             shape: Some(Place::Cell(Shape::of(record, &self.series.edges))),
-            class: None,
+            values: [None; 2],
         };
         let by_model = CellKey {
             shape: None,
@@ -194,7 +194,7 @@ impl Exporter {
             self.take_gaps(shaped, gaps);
         }
         let by_class = CellKey {
-            class: Some(class(record.outcome)),
+            values: [Some(class(record.outcome)), None],
             ..shaped
         };
         self.take(
@@ -206,6 +206,7 @@ impl Exporter {
             self.series.own.upload.histogram.observe(seconds(upload));
         }
         self.take_amounts(by_model, record);
+        self.take_differences(record);
     }
 
     #[expect(clippy::cast_precision_loss, reason = "2^53 tokens are out of reach")]
@@ -216,6 +217,25 @@ impl Exporter {
         self.take(&amounts.output, by_model, record.output_tokens.map(tokens));
         let arrivals = f64::from(record.in_flight.at_arrival);
         self.take(&amounts.arrivals, by_model, Some(arrivals));
+    }
+
+    /// A difference below 0 stands in a series of its own: a sum that can fall is no sum to Prometheus.
+    fn take_differences(&self, record: &Record) {
+        for quantity in Beside::ALL {
+            let Some(difference) = record.engine_difference(quantity) else {
+                continue;
+            };
+            let ours = if difference < 0.0 {
+                "shorter"
+            } else {
+                "longer"
+            };
+            let key = CellKey {
+                values: [Some(quantity.as_str()), Some(ours)],
+                ..CellKey::default()
+            };
+            self.take(&self.series.difference, key, Some(difference.abs()));
+        }
     }
 
     fn take_gaps(&self, key: CellKey, gaps: &GapHistogram) {

@@ -31,6 +31,8 @@ pub(crate) struct Series {
     pub(crate) times: Times,
     pub(crate) amounts: Amounts,
     pub(crate) own: Own,
+    /// Ours beside the engine's own.
+    pub(crate) difference: Cells,
     pub(crate) counts: Counts,
 }
 
@@ -124,6 +126,7 @@ impl Series {
                 connect: Single::new(cells(&catalogue::UPSTREAM_CONNECT)),
                 delay: Single::new(cells(&catalogue::PROXY_DELAY)),
             },
+            difference: cells(&catalogue::ENGINE_TIME_DIFFERENCE),
             counts: Counts::new(),
             edges: settings.shape,
             targets: settings.targets,
@@ -173,6 +176,7 @@ impl Series {
         for family in [&self.own.upload, &self.own.connect, &self.own.delay] {
             family.cells.encode(encoder, &labels)?;
         }
+        self.difference.encode(encoder, &labels)?;
         for family in self.counts.in_order() {
             family.encode(encoder, &names)?;
         }

@@ -19,7 +19,7 @@ use loadproof_exporter::{
 use measure::{Edges, End, Nanos, Outcome, Role, ShapeEdges};
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model as model;
 use prost::Message;
-use wire::{Endpoint, Tokens};
+use wire::{Endpoint, EngineTimes, Tokens};
 
 use support::{Story, exporter, exporter_with, fill};
 
@@ -118,7 +118,14 @@ fn full() -> Exporter {
             ..Settings::default()
         },
     );
-    exporter.observe(&Story::default().record());
+    let story = Story {
+        engine_times: EngineTimes {
+            ttft: Some(99_000_000),
+            ..EngineTimes::default()
+        },
+        ..Story::default()
+    };
+    exporter.observe(&story.record());
     exporter.observe_proxy_delay(Nanos(40_000));
     exporter.observe_upstream_connect(Nanos(300_000));
     exporter
@@ -422,6 +429,34 @@ fn a_whole_answer_is_in_every_histogram_once() {
     assert_eq!(
         counted(&exporter, &catalogue::INPUT_TOKENS_TOTAL),
         [("m,usage".to_owned(), 1000.0)]
+    );
+}
+
+#[test]
+fn a_difference_to_the_engine_stands_on_the_side_on_which_it_lies() {
+    let exporter = exporter(&["m"]);
+    assert_eq!(observed(&exporter, &catalogue::ENGINE_TIME_DIFFERENCE), []);
+    // 100 ms to the first token, 20 ms a token, 285 ms in all, where the engine says the same.
+    for (queue, prefill) in [(Some(30_000_000), 66_000_000), (None, 90_000_000)] {
+        let story = Story {
+            engine_times: EngineTimes {
+                queue,
+                prefill: Some(prefill),
+                decode: Some(9 * 21_000_000),
+                ..EngineTimes::default()
+            },
+            ..Story::default()
+        };
+        exporter.observe(&story.record());
+    }
+    assert_eq!(
+        observed(&exporter, &catalogue::ENGINE_TIME_DIFFERENCE),
+        owned(&[
+            ("e2e,longer", 1, 0.0),
+            ("prefill,longer", 1, 0.01),
+            ("tpot,shorter", 2, 0.002),
+            ("ttft,longer", 1, 0.004),
+        ])
     );
 }
 

@@ -10,6 +10,7 @@
 //! Invariants: an exchange yields one record and leaves the in-flight count once, whatever happens, also when it is
 //! dropped; nothing kept for an exchange grows with the number of its tokens.
 
+mod beside;
 mod bursts;
 mod defined;
 mod definitions;
@@ -24,6 +25,7 @@ mod record;
 mod recorder;
 mod shape;
 
+pub use beside::Beside;
 pub use defined::Defined;
 pub use ending::End;
 pub use exchange::{Exchange, Phase};

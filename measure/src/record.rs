@@ -3,7 +3,7 @@
 //! The facts only; what follows from them (TTFT, TPOT, …) is in the methods beside it.
 
 use crate::{Flags, GapHistogram, InFlightMeans, Nanos, Outcome};
-use wire::{Anomaly, CountSource, Endpoint, RequestFacts};
+use wire::{Anomaly, CountSource, Endpoint, EngineTimes, RequestFacts};
 
 /// Which load an exchange belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,6 +90,8 @@ pub struct Record {
     pub cached_tokens: Option<u64>,
     /// Reasoning tokens, by the engine's word.
     pub reasoning_tokens: Option<u64>,
+    /// Times of the request, by the engine's word.
+    pub engine_times: EngineTimes,
     /// Tokens of the first burst (a lower bound if `tpot_estimated`).
     pub first_burst_tokens: u64,
     /// Events of any kind.

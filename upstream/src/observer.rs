@@ -9,7 +9,7 @@ use http::HeaderName;
 use measure::{End, Exchange, Flag, Nanos, Recorder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use wire::{AnswerContext, Decoder, Event, Tokens, TransportEnd};
+use wire::{AnswerContext, Decoder, EngineTimes, Event, Tokens, TransportEnd};
 
 /// TGI counts in the head of an answer that is not streamed.
 const GENERATED_TOKENS: HeaderName = HeaderName::from_static("x-generated-tokens");
@@ -93,6 +93,9 @@ impl Observer {
                 echo: facts.echo,
                 generated_tokens: count(GENERATED_TOKENS),
                 prompt_tokens: count(PROMPT_TOKENS),
+                engine_times: EngineTimes::of_head(|name| {
+                    head.headers.get(name).and_then(|value| value.to_str().ok())
+                }),
                 ..AnswerContext::new(this.live.endpoint, head.status.as_u16())
             }));
         });

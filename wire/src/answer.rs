@@ -1,5 +1,7 @@
 //! What can be known about an answer once it has ended.
 
+use crate::EngineTimes;
+
 /// How the transport ended the body. It decides between a whole answer and a cut one where no end mark does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransportEnd {
@@ -154,6 +156,8 @@ pub struct Answer {
     pub cached_tokens: Option<u64>,
     /// Reasoning tokens that the engine states.
     pub reasoning_tokens: Option<u64>,
+    /// Times that the engine states of the request, where the answer is one choice: of several, each has its own.
+    pub engine_times: EngineTimes,
     /// One entry per choice seen, by index, as the engine spells it; `None` where none came.
     pub finish_reasons: Vec<Option<String>>,
     /// See [`FinishState`].

@@ -1,6 +1,6 @@
 //! The head of an answer: what is known before its body, and what it says about the body's framing.
 
-use crate::Endpoint;
+use crate::{Endpoint, EngineTimes};
 
 /// What is known of an answer before its body: the head of the response, and what the request asked for.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,8 @@ pub struct AnswerContext<'a> {
     pub generated_tokens: Option<u64>,
     /// TGI: the response header `x-prompt-tokens`.
     pub prompt_tokens: Option<u64>,
+    /// What the head states of the engine's own times, by [`EngineTimes::of_head`].
+    pub engine_times: EngineTimes,
 }
 
 /// What an event states of something that grows while an answer comes.
@@ -73,6 +75,13 @@ impl AnswerContext<'_> {
             num_output_tokens: None,
             generated_tokens: None,
             prompt_tokens: None,
+            engine_times: EngineTimes {
+                queue: None,
+                prefill: None,
+                ttft: None,
+                decode: None,
+                e2e: None,
+            },
         }
     }
 

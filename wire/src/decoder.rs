@@ -6,8 +6,8 @@ use crate::grpc::Messages;
 use crate::ndjson::Lines;
 use crate::sse::{Field, Frame, Framer, Rest};
 use crate::{
-    Anomaly, Answer, AnswerContext, CountSource, Event, FinishState, Terminator, TransportEnd,
-    limits,
+    Anomaly, Answer, AnswerContext, CountSource, EngineTimes, Event, FinishState, Terminator,
+    TransportEnd, limits,
 };
 
 /// Decodes one answer. Bytes go in as they come from the transport, after its own framing (chunked coding) was undone.
@@ -52,6 +52,7 @@ impl Decoder {
         let streamed = framing != Framing::Body;
         let encoded = context.is_encoded();
         let mut tally = Tally::default();
+        tally.times.update(context.engine_times);
         if encoded {
             tally.anomaly(Anomaly::Opaque);
         }
@@ -201,6 +202,11 @@ impl Decoder {
                 .map_or(CountSource::None, |(_, source)| source),
             cached_tokens: totals.cached,
             reasoning_tokens: totals.reasoning,
+            engine_times: if outcome.finish_reasons.len() <= 1 {
+                self.tally.times
+            } else {
+                EngineTimes::default()
+            },
             finish_reasons: outcome.finish_reasons,
             state,
             terminator: mark.or(implied),

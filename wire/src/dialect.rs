@@ -18,6 +18,7 @@ mod sglang;
 mod tally;
 mod text;
 mod tgi;
+mod timings;
 mod triton;
 mod triton_grpc;
 

@@ -238,8 +238,13 @@ impl<'a> Cursor<'a> {
 
     /// A whole number from 0 up to `u64::MAX`; `None` inside for any other value.
     pub(crate) fn count(&mut self) -> Option<Option<u64>> {
+        Some(self.figure()?.and_then(parse_count))
+    }
+
+    /// A number as it is written; `None` inside for any other value.
+    pub(crate) fn figure(&mut self) -> Option<Option<&'a [u8]>> {
         match self.peek()? {
-            b'-' | b'0'..=b'9' => self.number().map(parse_count),
+            b'-' | b'0'..=b'9' => self.number().map(Some),
             _ => self.skip().map(|()| None),
         }
     }

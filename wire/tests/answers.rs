@@ -8,6 +8,7 @@
 mod corpus;
 
 use corpus::{Corpus, Verdict};
+use loadproof_wire::EngineTimes;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -117,4 +118,66 @@ fn a_compressed_answer_is_refused_not_misread() {
     assert_eq!(events, []);
     assert_eq!(answer.anomalies, [(loadproof_wire::Anomaly::Opaque, 1)]);
     assert_eq!((answer.output_tokens, answer.output_tokens_min), (None, 0));
+}
+
+#[test]
+fn what_engines_state_of_their_own_times_is_read_where_one_choice_has_them() {
+    let ms = |ms: u64| Some(ms * 1_000_000);
+    let none = EngineTimes::default();
+    // A slot of llama.cpp: 120 ms to the first token; its wait for the slot is not told.
+    let slot = |decode| EngineTimes {
+        prefill: ms(120),
+        decode: ms(decode),
+        ..none
+    };
+    let sglang = |e2e| EngineTimes {
+        e2e: ms(e2e),
+        ..none
+    };
+    let stated = [
+        ("llama-chat-http1-joined", slot(30)),
+        ("llama-chat-no-role", slot(90)),
+        ("llama-chat-progress", slot(60)),
+        ("llama-completion-json", slot(90)),
+        ("llama-completion-ping", slot(30)),
+        ("llama-completion-plain", slot(90)),
+        ("llama-completion-return-tokens", slot(60)),
+        ("llama-completion-stop-hold", slot(90)),
+        ("llama-responses", slot(120)),
+        ("sglang-generate-abort", sglang(260)),
+        ("sglang-generate-cumulative", sglang(300)),
+        ("sglang-generate-incremental", sglang(290)),
+        ("sglang-generate-json", sglang(270)),
+        (
+            "tgi-generate-json-http1",
+            EngineTimes {
+                queue: ms(1),
+                e2e: ms(71),
+                ..none
+            },
+        ),
+        (
+            "vllm-chat-server-metrics",
+            EngineTimes {
+                queue: Some(400_000),
+                prefill: Some(55_200_000),
+                decode: Some(9_100_000),
+                ..none
+            },
+        ),
+    ];
+    let corpus = corpus();
+    let mut seen = Vec::new();
+    for case in &corpus.cases {
+        let times = corpus
+            .play(case)
+            .expect("the case can be played")
+            .answer
+            .engine_times;
+        if times.is_stated() {
+            seen.push((case.id.as_str(), times));
+        }
+    }
+    seen.sort_unstable_by_key(|&(id, _)| id);
+    assert_eq!(seen, stated);
 }

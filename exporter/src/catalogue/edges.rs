@@ -43,6 +43,9 @@ pub const OWN_DELAY: &[f64] = &[
     0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0,
 ];
 
+/// How far our figures and the engine's lie apart, seconds: the same as [`OWN_DELAY`].
+pub const DIFFERENCE: &[f64] = OWN_DELAY;
+
 /// Prompt tokens.
 pub const INPUT_TOKENS: &[f64] = &[
     16.0,

@@ -1,8 +1,8 @@
 //! The families themselves, in the order in which they are exported.
 
 use super::{
-    Added, Buckets, CONCURRENCY, ENDPOINT, Family, Form, INPUT_LEN, KIND, Kind, MODEL, OUTCOME,
-    OUTCOME_CLASS, OUTPUT_LEN, REASON, SOURCE, Stability, Unit, edges,
+    Added, Buckets, CONCURRENCY, ENDPOINT, Family, Form, INPUT_LEN, KIND, Kind, MODEL, OURS,
+    OUTCOME, OUTCOME_CLASS, OUTPUT_LEN, QUANTITY, REASON, SOURCE, Stability, Unit, edges,
 };
 
 const SHAPED: &[&str] = &[MODEL, INPUT_LEN, OUTPUT_LEN, CONCURRENCY];
@@ -42,6 +42,7 @@ pub static ALL: &[&Family] = &[
     &REQUEST_UPLOAD,
     &UPSTREAM_CONNECT,
     &PROXY_DELAY,
+    &ENGINE_TIME_DIFFERENCE,
     &REQUESTS,
     &REQUESTS_WITHOUT_FIRST_TOKEN,
     &INPUT_TOKENS_TOTAL,
@@ -212,6 +213,17 @@ pub static PROXY_DELAY: Family = Family {
     stability: Stability::Stable,
     help: "What the proxy adds: from the read of a burst to its bytes written to the client. Includes waiting for a client that doesn't read.",
     absent: NEVER,
+};
+
+/// Ours beside the engine's own.
+pub static ENGINE_TIME_DIFFERENCE: Family = Family {
+    name: "engine_time_difference",
+    unit: Some(Unit::Seconds),
+    kind: latency(edges::DIFFERENCE, Added::Nothing),
+    labels: &[QUANTITY, OURS],
+    stability: Stability::Experimental,
+    help: "How far our figure and the one that the engine states of the same request lie apart. ours longer: network, front-end and proxy; ours shorter: one of the clocks is wrong. Quantity ttft: the engine's begins with the request taken in, its queue included; prefill: our time to first token beside the engine's prefill, where it does not state its queue; tpot: the engine's decode / (tokens - 1); e2e.",
+    absent: "until an engine states its times: vLLM with --enable-per-request-metrics, llama.cpp, SGLang's /generate, TGI's bodies, TensorRT-LLM on Triton with return_perf_metrics",
 };
 
 /// Requests by outcome.

@@ -13,7 +13,8 @@ use measure::{End, Exchange, Identity, InFlight, Nanos, Record, Role};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use wire::{
-    Answer, CountSource, Endpoint, Event, FinishState, Reason, RequestFacts, Terminator, Tokens,
+    Answer, CountSource, Endpoint, EngineTimes, Event, FinishState, Reason, RequestFacts,
+    Terminator, Tokens,
 };
 
 /// Closed sets for the tests.
@@ -44,6 +45,8 @@ pub(crate) struct Story {
     pub(crate) input: Option<u64>,
     /// In flight at arrival.
     pub(crate) at_arrival: u32,
+    /// What the engine states of its own times.
+    pub(crate) engine_times: EngineTimes,
     /// How it ends.
     pub(crate) end: End,
 }
@@ -59,6 +62,7 @@ impl Default for Story {
             gaps: vec![(Nanos::from_millis(20), Tokens::Exactly(1)); 9],
             input: Some(1000),
             at_arrival: 0,
+            engine_times: EngineTimes::default(),
             end: End::Clean,
         }
     }
@@ -126,6 +130,7 @@ impl Story {
             },
             cached_tokens: None,
             reasoning_tokens: None,
+            engine_times: self.engine_times,
             finish_reasons: Vec::new(),
             state: if whole {
                 FinishState::Complete

@@ -3,7 +3,7 @@
 use super::{Ended, Exchange};
 use crate::ending::Ending;
 use crate::{End, InFlightMeans, Nanos, Outcome, Record};
-use wire::{Anomaly, Answer, CountSource};
+use wire::{Anomaly, Answer, CountSource, EngineTimes};
 
 /// A gap below this is no decode step: see [`crate::Flags::buffered_upstream`].
 const NO_DECODE_STEP: Nanos = Nanos::from_millis(1);
@@ -152,6 +152,9 @@ impl Exchange {
             counted_tokens: self.taken_exact.saturating_add(self.taken_at_least),
             cached_tokens: answer.as_ref().and_then(|answer| answer.cached_tokens),
             reasoning_tokens: answer.as_ref().and_then(|answer| answer.reasoning_tokens),
+            engine_times: answer
+                .as_ref()
+                .map_or_else(EngineTimes::default, |answer| answer.engine_times),
             first_burst_tokens: self.bursts.first().map_or(0, |first| first.tokens),
             events: self.events,
             bursts: self.bursts.count(),

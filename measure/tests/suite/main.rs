@@ -9,6 +9,7 @@
 // The room's alias, as everywhere else.
 extern crate loadproof_measure as measure;
 
+mod beside;
 mod censoring;
 mod counts;
 mod gaps;

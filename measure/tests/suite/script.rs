@@ -3,7 +3,8 @@
 use measure::{End, Exchange, Identity, InFlight, Nanos, Record, Role};
 use std::sync::Arc;
 use wire::{
-    Answer, CountSource, Endpoint, Event, FinishState, Reason, RequestFacts, Terminator, Tokens,
+    Answer, CountSource, Endpoint, EngineTimes, Event, FinishState, Reason, RequestFacts,
+    Terminator, Tokens,
 };
 
 pub(crate) fn ms(ms: u64) -> Nanos {
@@ -70,6 +71,7 @@ pub(crate) fn answer() -> Answer {
         output_source: CountSource::None,
         cached_tokens: None,
         reasoning_tokens: None,
+        engine_times: EngineTimes::default(),
         finish_reasons: Vec::new(),
         state: FinishState::Complete,
         terminator: Some(Terminator::Done),

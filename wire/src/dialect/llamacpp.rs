@@ -10,6 +10,7 @@
 use super::choices::Choices;
 use super::fault::Fault;
 use super::sequence::Sequence;
+use super::timings::Timings;
 use super::{Asked, Evidence, Outcome, Shows, Tally, keep_text};
 use crate::json::{Cursor, read_objects};
 use crate::sse::Field;
@@ -31,7 +32,7 @@ struct Object<'a> {
     has_content: bool,
     predicted: Option<u64>,
     evaluated: Option<u64>,
-    cached: Option<u64>,
+    timings: Timings,
     stop: bool,
     stop_type: &'a [u8],
     has_progress: bool,
@@ -115,7 +116,8 @@ impl LlamaCpp {
             return Evidence::of_shown(shows, Reason::Untracked);
         };
         sequence.prompt = object.evaluated.or(sequence.prompt);
-        sequence.cached = object.cached.or(sequence.cached);
+        sequence.cached = object.timings.cached.or(sequence.cached);
+        tally.times.update(object.timings.times);
         keep_text(&mut sequence.finish_reason, object.stop_type);
         sequence.ended |= object.stop;
         let judged = sequence.counter.judge(object.predicted, object.has_content);
@@ -138,7 +140,7 @@ impl<'a> Object<'a> {
                 b"content" => object.has_content = cursor.has_text()?,
                 b"tokens_predicted" => object.predicted = cursor.count()?,
                 b"tokens_evaluated" => object.evaluated = cursor.count()?,
-                b"timings" => object.cached = cursor.count_member(b"cache_n")?,
+                b"timings" => object.timings = Timings::read(cursor)?,
                 b"stop" => object.stop = cursor.is_true()?,
                 b"prompt_progress" => object.has_progress = cursor.is_filled()?,
                 b"stop_type" => object.stop_type = cursor.text()?.unwrap_or_default(),

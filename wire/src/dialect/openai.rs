@@ -88,6 +88,7 @@ impl OpenAi {
             return false;
         }
         tally.name(chunk.model, self.id_of(&chunk));
+        tally.times.update(chunk.times);
         self.lists.prompt(&chunk);
         let mut proof = Proof::default();
         for facts in &self.scratch {
@@ -137,6 +138,7 @@ impl OpenAi {
 
     fn chunk(&mut self, data: &[u8], chunk: &Chunk<'_>, tally: &mut Tally) -> Evidence {
         tally.name(chunk.model, self.id_of(chunk));
+        tally.times.update(chunk.times);
         self.lists.prompt(chunk);
         if chunk.error.is_error(!self.scratch.is_empty()) {
             tally.error(chunk.error.message());

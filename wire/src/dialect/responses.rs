@@ -8,6 +8,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::fault::Fault;
+use super::timings::Timings;
 use super::{Asked, Ending, Evidence, Outcome, Shows, Tally, Totals, keep_text};
 use crate::json::Cursor;
 use crate::sse::Field;
@@ -29,6 +30,8 @@ struct Happening<'a> {
     has_delta: bool,
     item: Item<'a>,
     response: Response<'a>,
+    /// llama.cpp's, beside the response.
+    timings: Timings,
     fault: Fault<'a>,
 }
 
@@ -120,6 +123,7 @@ impl Responses {
         };
         if mark.is_some() {
             tally.mark = mark;
+            tally.times.update(happening.timings.times);
             self.end(response, tally);
         }
         happening.evidence()
@@ -150,6 +154,7 @@ impl<'a> Happening<'a> {
                     b"delta" => happening.has_delta = cursor.has_text()?,
                     b"item" => happening.item = Item::read(cursor)?,
                     b"response" => happening.response = Response::read(cursor)?,
+                    b"timings" => happening.timings = Timings::read(cursor)?,
                     _ => happening.fault.member(cursor, key)?,
                 }
                 Some(())

@@ -11,9 +11,10 @@ use super::fault::Fault;
 use super::sequence::Sequence;
 use super::text::TextMode;
 use super::{Asked, Evidence, Outcome, Shows, Tally, keep_text};
+use crate::engine_times::{PER_SECOND, nanos};
 use crate::json::{Cursor, read_objects};
 use crate::sse::Field;
-use crate::{Accumulation, Anomaly, Reason, Terminator};
+use crate::{Accumulation, Anomaly, EngineTimes, Reason, Terminator};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -43,6 +44,16 @@ struct Meta<'a> {
     completion: Option<u64>,
     cached: Option<u64>,
     reasoning: Option<u64>,
+    clock: Clock<'a>,
+}
+
+/// The server's own times in `meta_info`, in seconds, as they are written; most need `--enable-metrics`.
+#[derive(Default)]
+struct Clock<'a> {
+    queue: &'a [u8],
+    e2e: &'a [u8],
+    received_at: &'a [u8],
+    first_token_at: &'a [u8],
 }
 
 // ---- Sglang
@@ -118,6 +129,9 @@ impl Sglang {
         sequence.cached = meta.cached.or(sequence.cached);
         sequence.reasoning = meta.reasoning.or(sequence.reasoning);
         keep_text(&mut sequence.finish_reason, meta.finish_reason);
+        if !meta.finish_reason.is_empty() {
+            tally.times.update(meta.clock.times());
+        }
         let before = sequence.counter.last();
         if let Some(mode) = listed(object.ids, before, meta.completion) {
             self.mode.settle(mode);
@@ -179,11 +193,36 @@ impl<'a> Meta<'a> {
                 b"completion_tokens" => meta.completion = cursor.count()?,
                 b"cached_tokens" => meta.cached = cursor.count()?,
                 b"reasoning_tokens" => meta.reasoning = cursor.count()?,
-                _ => cursor.skip()?,
+                _ => meta.clock.member(cursor, key)?,
             }
             Some(())
         })?;
         Some(meta)
+    }
+}
+
+impl<'a> Clock<'a> {
+    fn member(&mut self, cursor: &mut Cursor<'a>, key: &[u8]) -> Option<()> {
+        let figure = match key {
+            b"queue_time" => &mut self.queue,
+            b"e2e_latency" => &mut self.e2e,
+            b"request_received_ts" => &mut self.received_at,
+            b"prefill_finished_ts" => &mut self.first_token_at,
+            _ => return cursor.skip(),
+        };
+        *figure = cursor.figure()?.unwrap_or_default();
+        Some(())
+    }
+
+    fn times(&self) -> EngineTimes {
+        let seconds = |figure| nanos(figure, PER_SECOND);
+        let span = seconds(self.received_at).zip(seconds(self.first_token_at));
+        EngineTimes {
+            queue: seconds(self.queue),
+            ttft: span.and_then(|(received, first_token)| first_token.checked_sub(received)),
+            e2e: seconds(self.e2e),
+            ..EngineTimes::default()
+        }
     }
 }
 

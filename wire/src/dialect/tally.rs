@@ -3,7 +3,7 @@
 use super::Evidence;
 use crate::json::{cut_plain, cut_text};
 use crate::sse::Field;
-use crate::{Anomaly, Event, Reason, Terminator, Tokens};
+use crate::{Anomaly, EngineTimes, Event, Reason, Terminator, Tokens};
 
 /// The counts so far.
 #[derive(Debug, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct Tally {
     pub(crate) errored: bool,
     /// Message of the first error object that has one.
     pub(crate) error: Option<String>,
+    /// What the engine states of its own times.
+    pub(crate) times: EngineTimes,
     /// The end mark that was seen.
     pub(crate) mark: Option<Terminator>,
     anomalies: [u64; Anomaly::ALL.len()],

@@ -13,7 +13,7 @@ use super::text::{LastText, TextMode};
 use super::{Asked, Ending, Evidence, Outcome, Shows, Tally, Totals, keep_text};
 use crate::json::Cursor;
 use crate::sse::Field;
-use crate::{Accumulation, Anomaly, CountSource, Reason, TransportEnd};
+use crate::{Accumulation, Anomaly, CountSource, EngineTimes, Reason, TransportEnd};
 
 /// State of an answer.
 #[derive(Debug)]
@@ -52,7 +52,17 @@ struct Object<'a> {
     output: Option<u64>,
     input: Option<u64>,
     finish_reason: Option<&'a [u8]>,
+    instants: Instants,
     fault: Fault<'a>,
+}
+
+/// The outputs of `return_perf_metrics`: instants of the TensorRT-LLM executor's clock, in nanoseconds.
+#[derive(Default)]
+struct Instants {
+    arrival: Option<u64>,
+    first_scheduled: Option<u64>,
+    first_token: Option<u64>,
+    last_token: Option<u64>,
 }
 
 // ---- Triton
@@ -129,6 +139,7 @@ impl Triton {
     fn take(&mut self, object: &Object<'_>, tally: &mut Tally) -> Evidence {
         tally.name(object.model, object.id);
         self.input = object.input.or(self.input);
+        tally.times.update(object.instants.times());
         if let Some(reason) = object.finish_reason {
             self.gives_reason = true;
             if reason != b"None" {
@@ -200,6 +211,10 @@ impl<'a> Object<'a> {
             b"num_output_tokens" => self.output = cursor.count()?,
             b"num_input_tokens" => self.input = cursor.count()?,
             b"finish_reason" => self.finish_reason = cursor.text()?,
+            b"arrival_time_ns" => self.instants.arrival = cursor.count()?,
+            b"first_scheduled_time_ns" => self.instants.first_scheduled = cursor.count()?,
+            b"first_token_time_ns" => self.instants.first_token = cursor.count()?,
+            b"last_token_time_ns" => self.instants.last_token = cursor.count()?,
             _ => self.fault.member(cursor, key)?,
         }
         Some(())
@@ -215,6 +230,19 @@ impl<'a> Object<'a> {
             Reason::Finish
         } else {
             Reason::Empty
+        }
+    }
+}
+
+impl Instants {
+    fn times(&self) -> EngineTimes {
+        let span = |from: Option<u64>, to: Option<u64>| to?.checked_sub(from?);
+        EngineTimes {
+            queue: span(self.arrival, self.first_scheduled),
+            prefill: span(self.first_scheduled, self.first_token),
+            ttft: span(self.arrival, self.first_token),
+            decode: span(self.first_token, self.last_token),
+            e2e: span(self.arrival, self.last_token),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Just enough of HTTP/1.1 to take the body out of a recorded response. For tests alone: the product leaves it to hyper.
 
+use loadproof_wire::EngineTimes;
 use loadproof_wire::TransportEnd;
 use std::error::Error;
 
@@ -19,6 +20,7 @@ pub(crate) struct Head {
     pub(crate) content_type: Option<String>,
     pub(crate) content_encoding: Option<String>,
     pub(crate) generated_tokens: Option<u64>,
+    pub(crate) engine_times: EngineTimes,
     pub(crate) prompt_tokens: Option<u64>,
 }
 
@@ -115,17 +117,19 @@ impl Response {
             .ok_or("no status")?
             .parse()?;
         let fields: Vec<_> = lines.filter_map(|line| line.split_once(':')).collect();
-        let value = |name: &str| {
+        let text = |name: &str| {
             let field = fields
                 .iter()
                 .find(|(key, _)| key.eq_ignore_ascii_case(name))?;
-            Some(field.1.trim().to_owned())
+            Some(field.1.trim())
         };
+        let value = |name: &str| text(name).map(str::to_owned);
         self.head = Some(Head {
             status,
             content_type: value("content-type"),
             content_encoding: value("content-encoding"),
             generated_tokens: value("x-generated-tokens").and_then(|count| count.parse().ok()),
+            engine_times: EngineTimes::of_head(text),
             prompt_tokens: value("x-prompt-tokens").and_then(|count| count.parse().ok()),
         });
         Ok(

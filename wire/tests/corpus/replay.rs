@@ -138,6 +138,7 @@ impl Player<'_> {
                 num_output_tokens: request.num_output_tokens(),
                 generated_tokens: head.generated_tokens,
                 prompt_tokens: head.prompt_tokens,
+                engine_times: head.engine_times,
             };
             (head.status, Decoder::new(context))
         });

@@ -20,6 +20,7 @@ fn a_body_is_an_answer_without_events() {
         output_source: CountSource::Usage,
         cached_tokens: Some(0),
         reasoning_tokens: Some(2),
+        engine_times: EngineTimes::default(),
         finish_reasons: vec![Some("stop".to_owned()), Some("length".to_owned())],
         state: FinishState::Complete,
         terminator: Some(Terminator::Body),

@@ -4,6 +4,7 @@ mod bodies;
 mod counters;
 mod dates;
 mod endings;
+mod engine_times;
 mod grpc;
 mod limits;
 mod llamacpp;
@@ -19,8 +20,8 @@ mod triton;
 
 use loadproof_wire::limits::{CHOICES, LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
 use loadproof_wire::{
-    Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event, FinishState, Reason,
-    Terminator, Tokens, TransportEnd,
+    Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, EngineTimes, Event,
+    FinishState, Reason, Terminator, Tokens, TransportEnd,
 };
 
 const STREAM: AnswerContext<'static> = AnswerContext {

@@ -3,8 +3,10 @@
 
 #![deny(clippy::indexing_slicing)]
 
+use crate::EngineTimes;
 use crate::dialect::Shows;
 use crate::dialect::fault::Fault;
+use crate::dialect::timings::{self, Timings};
 use crate::json::{Cursor, Span};
 use crate::limits;
 
@@ -18,6 +20,8 @@ pub(super) struct Chunk<'a> {
     pub(super) request_id: &'a [u8],
     pub(super) model: &'a [u8],
     pub(super) statement: Statement,
+    /// The engine's own times: of llama.cpp, or of vLLM.
+    pub(super) times: EngineTimes,
     /// Length of the prompt's token ids (vLLM chat).
     pub(super) prompt_ids: Option<u64>,
     /// llama.cpp reports how far the prompt is.
@@ -99,7 +103,12 @@ impl<'a> Chunk<'a> {
             b"model" => self.model = cursor.text()?.unwrap_or_default(),
             b"choices" => read_choices(cursor, choices)?,
             b"usage" => self.statement.usage = Usage::read(cursor)?,
-            b"timings" => self.statement.timings = Usage::read_timings(cursor)?,
+            b"timings" if cursor.peek()? == b'{' => {
+                let timings = Timings::read(cursor)?;
+                self.statement.timings = Some(Usage::of_timings(&timings));
+                self.times = timings.times;
+            }
+            b"metrics" => self.times = timings::read_vllm(cursor)?,
             b"prompt_token_ids" => self.prompt_ids = cursor.length()?,
             b"prompt_progress" => self.has_progress = cursor.is_filled()?,
             b"sglext" => self.all_ids = AllIds::read(cursor)?,
@@ -239,25 +248,14 @@ impl Usage {
     }
 
     /// `prompt_n` leaves out what came from the cache, so that without `cache_n` the prompt's length is unknown.
-    fn read_timings(cursor: &mut Cursor<'_>) -> Option<Option<Self>> {
-        if cursor.peek()? != b'{' {
-            return cursor.skip().map(|()| None);
+    fn of_timings(timings: &Timings) -> Self {
+        let whole = timings.processed.zip(timings.cached);
+        Self {
+            prompt: whole.map(|(processed, cached)| processed.saturating_add(cached)),
+            output: timings.predicted,
+            cached: timings.cached,
+            reasoning: None,
         }
-        let mut timings = Self::default();
-        let mut processed: Option<u64> = None;
-        cursor.object(|cursor, key| {
-            match key {
-                b"cache_n" => timings.cached = cursor.count()?,
-                b"prompt_n" => processed = cursor.count()?,
-                b"predicted_n" => timings.output = cursor.count()?,
-                _ => cursor.skip()?,
-            }
-            Some(())
-        })?;
-        timings.prompt = processed
-            .zip(timings.cached)
-            .map(|(processed, cached)| processed.saturating_add(cached));
-        Some(Some(timings))
     }
 }
 
