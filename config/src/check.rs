@@ -90,6 +90,7 @@ fn upstream(reader: &mut Reader) -> Upstream {
     Upstream {
         host: engine.host,
         port: engine.port,
+        protocol: reader.take(&keys::UPSTREAM_PROTOCOL),
         connect_timeout: reader.take(&keys::UPSTREAM_CONNECT_TIMEOUT),
         idle_timeout: reader.take(&keys::UPSTREAM_IDLE_TIMEOUT),
         max_idle: reader.take_usize(&keys::UPSTREAM_MAX_IDLE),

@@ -35,6 +35,8 @@ pub struct Upstream {
     pub host: String,
     /// Port, from `upstream.url`.
     pub port: u16,
+    /// What is spoken to it: `upstream.protocol`, default `auto`.
+    pub protocol: EngineProtocol,
     /// `upstream.connect_timeout`, default 2 s.
     pub connect_timeout: Duration,
     /// How long an idle connection to the engine is kept: `upstream.idle_timeout`, default 3 s, below uvicorn's 5 s.
@@ -45,6 +47,17 @@ pub struct Upstream {
     pub ttft_timeout: Option<Duration>,
     /// Silence of the engine mid-stream after which the exchange is cut: `upstream.silence_timeout`, default off.
     pub silence_timeout: Option<Duration>,
+}
+
+/// What is spoken to the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineProtocol {
+    /// gRPC by HTTP/2, everything else by HTTP/1.1.
+    Auto,
+    /// HTTP/1.1 always.
+    Http1,
+    /// HTTP/2 with prior knowledge always.
+    Http2,
 }
 
 /// Which model names may become label values.

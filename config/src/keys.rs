@@ -6,11 +6,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::checked::{Level, LogFormat};
+use crate::checked::{EngineProtocol, Level, LogFormat};
 use crate::key::{AnyKey, Key, KeyDoc};
 use crate::kind::{
-    Address, Choice, Count, Engine, EngineUrl, LEVELS, LOG_FORMATS, List, ModelName, Order, Size,
-    TOGGLE, Time, TimeOrOff,
+    Address, Choice, Count, ENGINE_PROTOCOLS, Engine, EngineUrl, LEVELS, LOG_FORMATS, List,
+    ModelName, Order, Size, TOGGLE, Time, TimeOrOff,
 };
 
 const KIB: u64 = 1 << 10;
@@ -76,6 +76,8 @@ table! {
     UPSTREAM_URL: EngineUrl = Key::required("upstream.url", EngineUrl, no_engine)
         .flag("--upstream")
         .doc("The engine. The port must be given; a path, credentials and https are refused.");
+    UPSTREAM_PROTOCOL: Choice<EngineProtocol> = Key::new("upstream.protocol", ENGINE_PROTOCOLS, || EngineProtocol::Auto)
+        .doc("What is spoken to the engine. `auto`: gRPC goes by HTTP/2 with prior knowledge, everything else by HTTP/1.1.");
     UPSTREAM_CONNECT_TIMEOUT: Time = Key::new("upstream.connect_timeout", time(MILLISECOND, MINUTE), || seconds(2))
         .doc("Longest wait for a connection to the engine; then the client gets 502.");
     UPSTREAM_IDLE_TIMEOUT: Time = Key::new("upstream.idle_timeout", time(MILLISECOND, HOUR), || seconds(3))

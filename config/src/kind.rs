@@ -15,7 +15,7 @@ mod size;
 use serde_json::Value;
 
 pub(crate) use address::Address;
-pub(crate) use choice::{Choice, LEVELS, LOG_FORMATS, TOGGLE};
+pub(crate) use choice::{Choice, ENGINE_PROTOCOLS, LEVELS, LOG_FORMATS, TOGGLE};
 pub(crate) use count::Count;
 pub(crate) use duration::{Time, TimeOrOff, spell as spell_duration};
 pub(crate) use engine_url::{Engine, EngineUrl};

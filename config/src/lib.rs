@@ -32,7 +32,9 @@ mod schema;
 mod yaml;
 
 pub use check::{FileText, Sources, check};
-pub use checked::{Checked, Drain, Level, Limits, Log, LogFormat, Models, Shape, Slo, Upstream};
+pub use checked::{
+    Checked, Drain, EngineProtocol, Level, Limits, Log, LogFormat, Models, Shape, Slo, Upstream,
+};
 pub use draft::Flag;
 pub use effective::{Effective, Setting, Warning};
 pub use environment::{CONFIG_VARIABLE, Environment};

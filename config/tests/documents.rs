@@ -40,6 +40,7 @@ admin:
   listen: 127.0.0.1:9464 # default
 upstream:
   url: http://127.0.0.1:8001 # c.yaml:3:8
+  protocol: auto # default
   connect_timeout: 2s # default
   idle_timeout: 3s # default
   max_idle: 256 # default

@@ -1,7 +1,9 @@
 //! Heads from one hop to the next: hop-by-hop fields end here, everything else goes on in its order and its case.
+//!
+//! Between two hops of HTTP/2 `te: trailers` goes on as well: gRPC asks for it, and trailers are passed on there.
 
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
 };
 use http::{Method, StatusCode, Uri, Version, request, response};
 
@@ -40,6 +42,30 @@ pub(crate) fn to_engine(head: &mut request::Parts, engine: &str) {
     }
 }
 
+/// The request's head as an engine is to see it that is spoken to by HTTP/2: absolute form, no `Host`.
+pub(crate) fn to_engine_by_http2(head: &mut request::Parts, engine: &str) {
+    let named = head
+        .uri
+        .authority()
+        .map(|authority| authority.as_str())
+        .or_else(|| head.headers.get(HOST)?.to_str().ok());
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    let absolute = |authority: &str| format!("http://{authority}{path}").parse::<Uri>();
+    let uri = absolute(named.unwrap_or(engine)).or_else(|_| absolute(engine));
+    let wants_trailers = head.headers.get(TE).is_some_and(|te| te == "trailers");
+    if let Ok(uri) = uri {
+        head.uri = uri;
+    }
+    head.version = Version::HTTP_2;
+    head.headers = end_to_end(&head.headers);
+    head.headers.remove(HOST);
+    canonical_length(&mut head.headers);
+    if wants_trailers {
+        head.headers
+            .insert(TE, HeaderValue::from_static("trailers"));
+    }
+}
+
 /// Says how a body ends whose length is not known. hyper would say so by itself, but not with a GET or HEAD: there it would
 /// drop the body.
 pub(crate) fn frame(fields: &mut HeaderMap) {
@@ -66,8 +92,9 @@ fn canonical_length(fields: &mut HeaderMap) {
 /// A body that only the close ends stays so (version 1.0 makes the server do that): sent on in chunks it would end with a
 /// proof of completeness that nobody gave.
 pub(crate) fn to_client(head: &mut response::Parts, asked: &Method) {
-    let framed =
-        head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING);
+    let framed = head.version == Version::HTTP_2
+        || head.headers.contains_key(CONTENT_LENGTH)
+        || head.headers.contains_key(TRANSFER_ENCODING);
     head.version = if framed || !may_have_body(head.status, asked) {
         Version::HTTP_11
     } else {
@@ -151,6 +178,27 @@ mod tests {
         let (mut head, ()) = Request::builder().uri("/x").body(()).unwrap().into_parts();
         to_engine(&mut head, "engine:1");
         assert_eq!(fields(&head.headers), ["host: engine:1"]);
+    }
+
+    #[test]
+    fn by_http2_a_request_is_absolute_and_asks_for_trailers_if_the_client_did() {
+        for (uri, host, expected) in [
+            ("http://a.example/x?y", None, "http://a.example/x?y"),
+            ("/x", Some("b.example"), "http://b.example/x"),
+            ("/x", Some("not a host"), "http://engine:1/x"),
+            ("/x", None, "http://engine:1/x"),
+        ] {
+            let mut request = Request::builder().uri(uri).header("te", "trailers");
+            if let Some(host) = host {
+                request = request.header("host", host);
+            }
+            let request = request.header("connection", "x-hop").header("x-hop", "1");
+            let (mut head, ()) = request.header("x-kept", "1").body(()).unwrap().into_parts();
+            to_engine_by_http2(&mut head, "engine:1");
+            assert_eq!(head.uri, expected);
+            assert_eq!(head.version, Version::HTTP_2);
+            assert_eq!(fields(&head.headers), ["x-kept: 1", "te: trailers"]);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod connection;
 mod deadline;
 mod driven;
 mod expectation;
+mod grpc;
 mod guard;
 mod hop;
 mod intake;
@@ -164,7 +165,7 @@ impl Proxy {
             upstream,
             Arc::clone(&ledger),
             Arc::clone(&in_flight),
-            config.limits.body_bytes,
+            config,
         );
         let acceptor = Acceptor {
             relay: Arc::new(relay),

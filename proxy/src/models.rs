@@ -1,5 +1,6 @@
 //! Learns which models the engine serves, since only names that somebody vouches for may become labels.
 
+use crate::relay::Relay;
 use bytes::Bytes;
 use exporter::Exporter;
 use http::{Request, StatusCode};
@@ -8,7 +9,7 @@ use serde::Deserialize;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use upstream::{Failure, RequestBody, Upstream};
+use upstream::{Failure, RequestBody};
 
 /// Until the list was read once.
 const RETRY: Duration = Duration::from_secs(2);
@@ -44,10 +45,10 @@ enum Unlearned {
 }
 
 /// Asks the engine for its models, again and again.
-pub(crate) async fn learn(upstream: Arc<crate::relay::Relay>, exporter: Arc<Exporter>) {
+pub(crate) async fn learn(relay: Arc<Relay>, exporter: Arc<Exporter>) {
     let mut told = false;
     loop {
-        let pause = match fetch(&upstream.upstream).await {
+        let pause = match fetch(&relay).await {
             Ok(names) => {
                 exporter.learn_models(&names);
                 REFRESH
@@ -67,12 +68,12 @@ pub(crate) async fn learn(upstream: Arc<crate::relay::Relay>, exporter: Arc<Expo
     }
 }
 
-async fn fetch(upstream: &Upstream) -> Result<Vec<String>, Unlearned> {
+async fn fetch(relay: &Relay) -> Result<Vec<String>, Unlearned> {
     let body = RequestBody::new(Empty::<Bytes>::new().map_err(|never: Infallible| match never {}));
-    let request = Request::get("/v1/models")
-        .header(http::header::HOST, upstream.authority())
-        .body(body)?;
-    let (engine, answer) = upstream.begin(request, None, Arc::new(()));
+    let (mut head, body) = Request::get("/v1/models").body(body)?.into_parts();
+    relay.address(&mut head);
+    let request = Request::from_parts(head, body);
+    let (engine, answer) = relay.upstream.begin(request, None, Arc::new(()));
     let read = async {
         let response = answer.await?;
         if response.status() != StatusCode::OK {

@@ -4,11 +4,13 @@ use crate::accepted::{ClientSide, Tally};
 use crate::answer::{AnswerBody, Answering};
 use crate::driven;
 use crate::expectation;
+use crate::grpc;
 use crate::guard::Fault;
 use crate::hop;
 use crate::ledger::Ledger;
 use crate::refusal::Refusal;
-use http::{Method, Request, Response, header};
+use config::{Checked, EngineProtocol};
+use http::{Method, Request, Response, Version, header, request};
 use http_body::Body;
 use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
@@ -27,6 +29,7 @@ pub(crate) struct Relay {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) body_limit: u64,
+    protocol: EngineProtocol,
     next_id: AtomicU64,
 }
 
@@ -35,13 +38,14 @@ impl Relay {
         upstream: Upstream,
         ledger: Arc<Ledger>,
         in_flight: Arc<InFlight>,
-        body_limit: u64,
+        config: &Checked,
     ) -> Self {
         Self {
             upstream,
             ledger,
             in_flight,
-            body_limit,
+            body_limit: config.limits.body_bytes,
+            protocol: config.upstream.protocol,
             next_id: AtomicU64::new(1),
         }
     }
@@ -53,6 +57,7 @@ impl Relay {
     ) -> Response<AnswerBody> {
         let answering = Answering::new(Arc::clone(&client));
         let exchange = self.begin(&request, &client);
+        let is_call = grpc::is_call(request.version(), request.headers());
         let response = match self.relay(request, exchange, Arc::clone(&client)).await {
             Ok(response) => response.map(Either::Left),
             Err(refusal) => {
@@ -61,7 +66,12 @@ impl Relay {
                     self.ledger.refused(refusal.code);
                 }
                 tracing::debug!(code = refusal.code, message = refusal.message, "refused");
-                refusal.respond().map(Either::Right)
+                let answer = if is_call {
+                    grpc::refuse(&refusal)
+                } else {
+                    refusal.respond()
+                };
+                answer.map(Either::Right)
             }
         };
         response.map(|body| answering.with(body))
@@ -117,8 +127,8 @@ impl Relay {
     fn forwarded(&self, request: Request<Incoming>) -> Request<RequestBody> {
         let waits = expectation::stands(request.version(), request.headers());
         let (mut head, body) = request.into_parts();
-        hop::to_engine(&mut head, self.upstream.authority());
-        if body.is_end_stream() {
+        self.address(&mut head);
+        if head.version == Version::HTTP_2 || body.is_end_stream() {
             return Request::from_parts(head, RequestBody::new(body.map_err(Into::into)));
         }
         hop::frame(&mut head.headers);
@@ -126,6 +136,21 @@ impl Relay {
             expectation::held(head, body)
         } else {
             Request::from_parts(head, RequestBody::new(body.map_err(Into::into)))
+        }
+    }
+
+    /// Makes `head` one that the engine is to see, of the version that it is spoken to by.
+    pub(crate) fn address(&self, head: &mut request::Parts) {
+        let engine = self.upstream.authority();
+        let by_http2 = match self.protocol {
+            EngineProtocol::Auto => grpc::is_call(head.version, &head.headers),
+            EngineProtocol::Http1 => false,
+            EngineProtocol::Http2 => true,
+        };
+        if by_http2 {
+            hop::to_engine_by_http2(head, engine);
+        } else {
+            hop::to_engine(head, engine);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Why an exchange with the engine failed: with its cause, and the end it means for the exchange.
 
 use measure::End;
+use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,15 +65,20 @@ impl Failure {
         }
     }
 
-    /// A failure of the body: a reset if the system says so, else the framing's end is missing.
+    /// A failure of the body: a reset if the system or the engine says so, else the framing's end is missing.
     pub(crate) fn of_body(error: hyper::Error) -> Self {
-        let reset = source_io(&error).is_some_and(|kind| {
-            matches!(
-                kind,
-                io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::ConnectionAborted
-                    | io::ErrorKind::BrokenPipe
-            )
+        let reset = causes(&error).any(|cause| {
+            if let Some(io) = cause.downcast_ref::<io::Error>() {
+                return matches!(
+                    io.kind(),
+                    io::ErrorKind::ConnectionReset
+                        | io::ErrorKind::ConnectionAborted
+                        | io::ErrorKind::BrokenPipe
+                );
+            }
+            cause
+                .downcast_ref::<h2::Error>()
+                .is_some_and(|error| error.is_reset() || error.is_go_away())
         });
         let error = Arc::new(error);
         if reset {
@@ -83,13 +89,7 @@ impl Failure {
     }
 }
 
-fn source_io(error: &hyper::Error) -> Option<io::ErrorKind> {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(io) = error.downcast_ref::<io::Error>() {
-            return Some(io.kind());
-        }
-        cause = error.source();
-    }
-    None
+fn causes<'e>(error: &'e hyper::Error) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    let first: &'e (dyn Error + 'static) = error;
+    std::iter::successors(Some(first), |error| Error::source(*error))
 }

@@ -9,6 +9,9 @@
 mod clock;
 mod connect;
 mod failure;
+mod frames;
+mod http2;
+mod link;
 mod live;
 mod observer;
 mod parts;
@@ -31,7 +34,7 @@ pub use queue::{Budget, Client, QueueLimits, RelayBody};
 pub use stamped::{Socket, SocketStamps, Stamped};
 pub use upload::{BodyError, RequestBody};
 
-use http::{Request, Response, response};
+use http::{Request, Response, Version, response};
 use measure::Nanos;
 use patience::Patience;
 use pool::Pool;
@@ -99,8 +102,9 @@ impl Upstream {
         self.pool.evict(now);
     }
 
-    /// Begins an exchange: `request` must be as the engine is to see it (origin form, no hop-by-hop fields). `observed` is
-    /// `None` for what is passed through unmeasured. `client` is told when bytes leave for it.
+    /// Begins an exchange: `request` must be as the engine is to see it (no hop-by-hop fields; in origin form, or, if its
+    /// version is HTTP/2, in absolute form), and its version says what is spoken to the engine. `observed` is `None` for
+    /// what is passed through unmeasured. `client` is told when bytes leave for it.
     pub fn begin(
         &self,
         request: Request<RequestBody>,
@@ -143,8 +147,14 @@ impl Future for Answer {
             Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
             Poll::Ready(Ok(head)) => match this.0.take() {
                 Some(reader) => {
-                    let length = content_length(&head);
-                    Poll::Ready(Ok(Response::from_parts(head, reader.into_body(length))))
+                    let body = reader.into_body(content_length(&head));
+                    // On HTTP/2 a head can be the end, and gRPC makes a difference of it. On HTTP/1.1 the framing that the
+                    // head promises has to follow it.
+                    let body = match head.version {
+                        Version::HTTP_2 => body.end_if_over(),
+                        _ => body,
+                    };
+                    Poll::Ready(Ok(Response::from_parts(head, body)))
                 }
                 None => Poll::Pending,
             },
@@ -152,8 +162,11 @@ impl Future for Answer {
     }
 }
 
-/// The length that the head promises, if it does.
+/// The length that the head promises, if it does, and if that is the end: on HTTP/2 trailers may follow.
 fn content_length(head: &response::Parts) -> Option<u64> {
+    if head.version == Version::HTTP_2 {
+        return None;
+    }
     head.headers
         .get(http::header::CONTENT_LENGTH)?
         .to_str()

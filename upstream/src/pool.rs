@@ -4,108 +4,12 @@
 //! seen; a close still on its way is not, and then the request fails (it may have been begun, so it is not sent twice).
 //! Idle connections are kept for less time than engines keep theirs.
 
-use crate::parts::Parts;
-use crate::upload::Upload;
-use crate::{Clock, Connector, Failure, Socket, SocketStamps, Stamped};
-use hyper::client::conn::http1::{Builder, Connection, SendRequest};
-use hyper_util::rt::TokioIo;
+use crate::link::{Link, Protocol};
+use crate::{Clock, Connector, Failure};
 use measure::Nanos;
 use parking_lot::Mutex;
-use std::future::{Future, poll_fn};
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
-
-type Sender = SendRequest<Upload>;
-type EngineConnection = Connection<TokioIo<Stamped<Box<dyn Socket>>>, Upload>;
-
-const CONNECTION: usize = 0;
-const PUMP: usize = 1;
-
-/// Most bytes that the connection reads ahead, in bytes.
-const READ_BUFFER: usize = 64 * 1024;
-
-/// One connection to the engine, polled by whoever uses it.
-pub(crate) struct Link {
-    connection: Option<Pin<Box<EngineConnection>>>,
-    pub(crate) sender: Sender,
-    pub(crate) stamps: Arc<SocketStamps>,
-    pub(crate) reused: bool,
-    /// The answer is an event stream: not kept after it, see [`Pool::give_back`].
-    pub(crate) carries_stream: bool,
-    parts: Parts<2>,
-}
-
-impl Link {
-    async fn open(connector: &dyn Connector, clock: Clock) -> io::Result<Self> {
-        let socket = Stamped::new(connector.connect().await?, clock);
-        let stamps = socket.stamps();
-        let (sender, connection) = Builder::new()
-            .preserve_header_case(true)
-            .max_buf_size(READ_BUFFER)
-            .handshake(TokioIo::new(socket))
-            .await
-            .map_err(io::Error::other)?;
-        Ok(Self {
-            connection: Some(Box::pin(connection)),
-            sender,
-            stamps,
-            reused: false,
-            carries_stream: false,
-            parts: Parts::new(),
-        })
-    }
-
-    /// Runs `pump` (given the sender) with the connection turning beside it, each woken by its own waker: the connection
-    /// first, so that what it has read is there when `pump` looks; until neither has more.
-    pub(crate) async fn with<T>(
-        &mut self,
-        mut pump: impl FnMut(&mut Sender, &mut Context<'_>) -> Poll<T>,
-    ) -> T {
-        let Self {
-            connection,
-            parts,
-            sender,
-            ..
-        } = self;
-        parts.mark(PUMP);
-        poll_fn(|cx| {
-            parts.poll(cx, |woken| {
-                if woken.has(CONNECTION) {
-                    turn(connection, parts);
-                }
-                // The connection may have woken the pump in this very turn; polling a pump that has nothing is cheap.
-                pump(sender, &mut Context::from_waker(parts.waker(PUMP)))
-            })
-        })
-        .await
-    }
-
-    /// Polls the connection once, so that a close that has arrived is seen.
-    async fn look(&mut self) {
-        self.parts.mark(CONNECTION);
-        self.with(|_, _| Poll::Ready(())).await;
-    }
-
-    /// Whether it can carry another exchange.
-    fn is_usable(&self) -> bool {
-        self.connection.is_some() && self.sender.is_ready()
-    }
-}
-
-fn turn(connection: &mut Option<Pin<Box<EngineConnection>>>, parts: &Parts<2>) {
-    let Some(running) = connection else { return };
-    if running
-        .as_mut()
-        .poll(&mut Context::from_waker(parts.waker(CONNECTION)))
-        .is_ready()
-    {
-        // Its error reaches the pump through the request or the body, with more to tell than here.
-        *connection = None;
-    }
-}
 
 struct Idle {
     link: Link,
@@ -145,26 +49,32 @@ impl Pool {
     }
 
     /// The connection used last that still works, or a new one. `now` decides which are too old.
-    pub(crate) async fn checkout(&self, now: Nanos) -> Result<Link, Failure> {
+    pub(crate) async fn checkout(&self, now: Nanos, protocol: Protocol) -> Result<Link, Failure> {
         self.evict(now);
-        loop {
-            let Some(Idle { mut link, .. }) = self.idle.lock().pop() else {
-                break;
-            };
-            link.look().await;
+        while let Some(mut link) = self.take(protocol) {
+            link.look();
             if link.is_usable() {
                 link.reused = true;
                 return Ok(link);
             }
         }
-        self.connect().await
+        self.connect(protocol).await
+    }
+
+    fn take(&self, protocol: Protocol) -> Option<Link> {
+        let mut idle = self.idle.lock();
+        let last = idle
+            .iter()
+            .rposition(|idle| idle.link.protocol() == protocol)?;
+        Some(idle.remove(last).link)
     }
 
     /// A new connection.
-    pub(crate) async fn connect(&self) -> Result<Link, Failure> {
+    pub(crate) async fn connect(&self, protocol: Protocol) -> Result<Link, Failure> {
         let limit = self.limits.connect_timeout;
         let authority = || self.connector.authority().to_owned();
-        match tokio::time::timeout(limit, Link::open(&*self.connector, self.clock)).await {
+        let opening = Link::open(&*self.connector, self.clock, protocol);
+        match tokio::time::timeout(limit, opening).await {
             Ok(Ok(link)) => Ok(link),
             Ok(Err(source)) => Err(Failure::Connect {
                 authority: authority(),
@@ -186,9 +96,7 @@ impl Pool {
         if link.carries_stream {
             return;
         }
-        link.parts.mark(CONNECTION);
-        let ready = link.with(|sender, cx| sender.poll_ready(cx)).await;
-        if ready.is_err() || !link.is_usable() {
+        if !link.settle().await {
             return;
         }
         let since = link.stamps.last_read();

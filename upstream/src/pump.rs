@@ -2,18 +2,18 @@
 //!
 //! It runs as a part of its owner's task. It stops for nothing but the engine, a full queue, and a client that has gone.
 
+use crate::link::{Link, Protocol, Sent};
 use crate::observer::Observer;
 use crate::patience::Patience;
-use crate::pool::{Link, Pool};
+use crate::pool::Pool;
 use crate::queue::QueueWriter;
 use crate::upload::{Upload, UploadEnd, UploadState};
 use crate::{Clock, Failure, stamped};
 use bytes::Bytes;
+use http::Request;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use http::{Request, Response};
-use http_body::Body;
+use http_body::{Body, Frame};
 use hyper::body::Incoming;
-use hyper::client::conn::TrySendError;
 use measure::{End, Nanos};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -36,15 +36,23 @@ pub(crate) struct Pump {
 /// What the next turn of an open answer brings.
 enum Next {
     Frame(Bytes),
-    /// Trailers: nothing that an HTTP/1.1 client asked for.
-    Other,
+    Trailers(HeaderMap),
     End,
     Failed(Failure),
     TimedOut(Failure),
     ReaderGone,
 }
 
-type Sent = Result<Response<Incoming>, TrySendError<Request<Upload>>>;
+impl Next {
+    fn of(frame: Frame<Bytes>) -> Self {
+        match frame.into_data().map_err(Frame::into_trailers) {
+            Ok(bytes) => Self::Frame(bytes),
+            Err(Ok(fields)) => Self::Trailers(fields),
+            // There is no third kind of frame; an empty one changes nothing.
+            Err(Err(_)) => Self::Frame(Bytes::new()),
+        }
+    }
+}
 
 impl Pump {
     /// Sends `request`, pumps its answer, and gives the connection back.
@@ -57,7 +65,8 @@ impl Pump {
 
     async fn begin(&mut self, mut request: Request<Upload>) -> Result<(Link, Incoming), Failure> {
         let asked = stamped::stamp_now(&self.clock);
-        let mut link = self.pool.checkout(asked).await?;
+        let protocol = Protocol::of(request.version());
+        let mut link = self.pool.checkout(asked, protocol).await?;
         loop {
             link.stamps.begin();
             if let Some(observer) = &mut self.observer {
@@ -78,7 +87,7 @@ impl Pump {
                     // The connection was found closed before a byte of the request was written: nothing was sent once.
                     Some(unsent) if link.reused => {
                         request = unsent;
-                        link = self.pool.connect().await?;
+                        link = self.pool.connect(protocol).await?;
                     }
                     _ => return Err(self.request_failure(error.into_error())),
                 },
@@ -87,11 +96,11 @@ impl Pump {
     }
 
     async fn send(&mut self, link: &mut Link, request: Request<Upload>) -> Result<Sent, Failure> {
-        let mut answer = pin!(link.sender.try_send_request(request));
+        let mut answer = pin!(link.send(request));
         let Self {
             queue, patience, ..
         } = self;
-        link.with(|_, cx| {
+        link.with(|cx| {
             if let Poll::Ready(sent) = answer.as_mut().poll(cx) {
                 return Poll::Ready(Ok(sent));
             }
@@ -104,27 +113,34 @@ impl Pump {
     }
 
     fn request_failure(&self, error: hyper::Error) -> Failure {
+        self.upload_failure()
+            .unwrap_or_else(|| Failure::Reset(Arc::new(error)))
+    }
+
+    /// What was wrong with the upload, if that broke the exchange.
+    fn upload_failure(&self) -> Option<Failure> {
         match self.upload.end() {
-            UploadEnd::TooLarge => Failure::UploadTooLarge {
+            UploadEnd::TooLarge => Some(Failure::UploadTooLarge {
                 limit: self.body_limit,
-            },
-            UploadEnd::ClientBroke => Failure::UploadBroke,
-            UploadEnd::Open | UploadEnd::Whole => Failure::Reset(Arc::new(error)),
+            }),
+            UploadEnd::ClientBroke => Some(Failure::UploadBroke),
+            UploadEnd::Open | UploadEnd::Whole => None,
         }
     }
 
     async fn pump(mut self, mut link: Link, mut body: Incoming) {
         let mut frames = 0;
+        let mut trailers = None;
         while !body.is_end_stream() {
             match self.next(&mut link, &mut body).await {
                 Next::Frame(bytes) => self.on_frame(&link, &bytes),
-                Next::Other => {}
+                Next::Trailers(fields) => trailers = Some(fields),
                 Next::End => break,
                 // The upload broke under an open answer, and took the connection with it.
-                Next::Failed(_) if self.upload.end() == UploadEnd::ClientBroke => {
-                    return self.fail_now(Failure::UploadBroke);
-                }
-                Next::Failed(failure) => return self.fail_at(link.stamps.last_read(), failure),
+                Next::Failed(failure) => match self.upload_failure() {
+                    Some(failure) => return self.fail_now(failure),
+                    None => return self.fail_at(link.stamps.last_read(), failure),
+                },
                 Next::TimedOut(failure) => return self.fail_now(failure),
                 Next::ReaderGone => return,
             }
@@ -138,8 +154,11 @@ impl Pump {
         if let Some(observer) = &mut self.observer {
             observer.on_end(link.stamps.last_read(), End::Clean);
         }
-        self.queue.end();
-        self.pool.give_back(link).await;
+        self.queue.end(trailers);
+        // An engine may answer before it has the whole request; on HTTP/2 it then needs to be told that no more comes.
+        if link.protocol() == Protocol::Http1 || self.upload.is_whole() {
+            self.pool.give_back(link).await;
+        }
     }
 
     async fn next(&mut self, link: &mut Link, body: &mut Incoming) -> Next {
@@ -147,14 +166,14 @@ impl Pump {
         let Self {
             queue, patience, ..
         } = self;
-        link.with(|_, cx| {
+        link.with(|cx| {
             match Pin::new(&mut *body).poll_frame(cx) {
                 Poll::Ready(None) => return Poll::Ready(Next::End),
                 Poll::Ready(Some(Err(error))) => {
                     return Poll::Ready(Next::Failed(Failure::of_body(error)));
                 }
                 Poll::Ready(Some(Ok(frame))) => {
-                    return Poll::Ready(frame.into_data().map_or(Next::Other, Next::Frame));
+                    return Poll::Ready(Next::of(frame));
                 }
                 Poll::Pending => {}
             }
@@ -185,7 +204,7 @@ impl Pump {
             observer.on_client_limited();
         }
         let queue = &self.queue;
-        link.with(|_, cx| queue.poll_room(cx)).await;
+        link.with(|cx| queue.poll_room(cx)).await;
     }
 
     /// Nothing of an answer came.

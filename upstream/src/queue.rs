@@ -6,7 +6,7 @@
 //! client's, which its record says.
 
 use bytes::{Bytes, BytesMut};
-use http::response;
+use http::{HeaderMap, response};
 use http_body::{Body, Frame, SizeHint};
 use measure::{End, Nanos};
 use parking_lot::Mutex;
@@ -63,8 +63,8 @@ impl Budget {
 /// How the queue ended.
 #[derive(Debug)]
 enum Ended {
-    /// The engine's body ended as its framing says.
-    Whole,
+    /// The engine's body ended as its framing says, with what trails it.
+    Whole(Option<HeaderMap>),
     /// It broke: the client's body must break too.
     Broken(Failure),
 }
@@ -256,10 +256,10 @@ impl QueueWriter {
         Poll::Pending
     }
 
-    /// The engine's body ended whole.
-    pub(crate) fn end(&self) {
+    /// The engine's body ended whole, with these trailers.
+    pub(crate) fn end(&self, trailers: Option<HeaderMap>) {
         let mut inner = self.0.inner.lock();
-        inner.ended = Some(Ended::Whole);
+        inner.ended = Some(Ended::Whole(trailers));
         inner.wake_reader();
     }
 
@@ -312,11 +312,19 @@ impl QueueReader {
         }
     }
 
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+    /// Whether nothing is to come any more.
+    fn is_over(&self) -> bool {
+        let inner = self.shared.inner.lock();
+        inner.pieces.is_empty() && matches!(inner.ended, Some(Ended::Whole(None)))
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
         let mut inner = self.shared.inner.lock();
         if inner.pieces.is_empty() {
-            return match &inner.ended {
-                Some(Ended::Whole) => Poll::Ready(None),
+            return match &mut inner.ended {
+                Some(Ended::Whole(trailers)) => {
+                    Poll::Ready(trailers.take().map(|fields| Ok(Frame::trailers(fields))))
+                }
                 Some(Ended::Broken(failure)) => {
                     let failure = failure.clone();
                     drop(inner);
@@ -351,7 +359,7 @@ impl QueueReader {
             self.shared.client.taken(oldest);
         }
         self.handed_at = self.shared.client.flushes();
-        Poll::Ready(Some(Ok(piece)))
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 }
 
@@ -394,6 +402,14 @@ pub struct RelayBody {
     done: bool,
 }
 
+impl RelayBody {
+    /// Looks whether the engine's head was all of its answer.
+    pub(crate) fn end_if_over(mut self) -> Self {
+        self.done = self.queue.is_over();
+        self
+    }
+}
+
 impl Body for RelayBody {
     type Data = Bytes;
     type Error = Failure;
@@ -404,11 +420,10 @@ impl Body for RelayBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
         let this = self.get_mut();
         this.queue.poll_piece(cx).map(|piece| match piece {
-            Some(Ok(piece)) => {
-                this.left = this
-                    .left
-                    .map(|left| left.saturating_sub(piece.len() as u64));
-                Some(Ok(Frame::data(piece)))
+            Some(Ok(frame)) => {
+                let bytes = frame.data_ref().map_or(0, |piece| piece.len() as u64);
+                this.left = this.left.map(|left| left.saturating_sub(bytes));
+                Some(Ok(frame))
             }
             Some(Err(failure)) => {
                 this.done = true;

@@ -4,10 +4,12 @@
 //! before its call: the engine can have the bytes while the call is still on its way back to us, on a busy machine
 //! milliseconds before, and a time to first token must not begin later than the engine can.
 //!
-//! Whoever decodes a frame later asks for the stamp of the read it came in. The connection reads ahead by at most the one
-//! frame that waits between it and the pump, so the last read *is* the read of the frame being handled.
+//! Whoever decodes a frame later asks for the stamp of the read it came in. On HTTP/1.1 the connection reads ahead by at
+//! most the one frame that waits between it and the pump, so the last read *is* the read of the frame being handled. On
+//! HTTP/2 one read can bring many frames; there the connection has to be allowed each read, and is when all are handled.
 
 use crate::Clock;
+use crate::frames::Frames;
 use measure::Nanos;
 use std::io;
 use std::pin::Pin;
@@ -29,7 +31,12 @@ pub struct SocketStamps {
     last_read: AtomicU64,
     first_write: AtomicU64,
     last_write: AtomicU64,
+    /// Reads that may still be made.
+    reads: AtomicU64,
 }
+
+/// Reads without a bound.
+const ALL: u64 = u64::MAX;
 
 impl SocketStamps {
     fn new(clock: Clock) -> Self {
@@ -39,7 +46,18 @@ impl SocketStamps {
             last_read: AtomicU64::new(0),
             first_write: AtomicU64::new(0),
             last_write: AtomicU64::new(0),
+            reads: AtomicU64::new(ALL),
         }
+    }
+
+    /// The connection may read as it likes.
+    pub(crate) fn allow_reads(&self) {
+        self.reads.store(ALL, Relaxed);
+    }
+
+    /// The connection may read once more.
+    pub(crate) fn allow_one_read(&self) {
+        self.reads.store(1, Relaxed);
     }
 
     /// Forgets the writes of the exchange before.
@@ -58,7 +76,7 @@ impl SocketStamps {
         Nanos(self.last_read.load(Relaxed))
     }
 
-    /// The first write of this exchange that the kernel took.
+    /// The first write of this exchange that the kernel took; of those on HTTP/2, the ones that carried some of the request.
     pub fn first_write(&self) -> Option<Nanos> {
         stamp(&self.first_write)
     }
@@ -70,6 +88,10 @@ impl SocketStamps {
 
     fn on_read(&self) {
         self.last_read.store(self.clock.now().0, Relaxed);
+        let reads = self.reads.load(Relaxed);
+        if reads != ALL {
+            self.reads.store(reads.saturating_sub(1), Relaxed);
+        }
     }
 
     /// The kernel took bytes in a write that began at `began`.
@@ -97,6 +119,8 @@ fn stamp(cell: &AtomicU64) -> Option<Nanos> {
 pub struct Stamped<S> {
     socket: S,
     stamps: Arc<SocketStamps>,
+    /// Where the writes stand, if they are HTTP/2.
+    frames: Option<Frames>,
 }
 
 impl<S: Socket> Stamped<S> {
@@ -105,12 +129,43 @@ impl<S: Socket> Stamped<S> {
         Self {
             socket,
             stamps: Arc::new(SocketStamps::new(clock)),
+            frames: None,
+        }
+    }
+
+    /// The same, of a socket that HTTP/2 will be spoken on.
+    pub(crate) fn http2(socket: S, clock: Clock) -> Self {
+        Self {
+            frames: Some(Frames::new()),
+            ..Self::new(socket, clock)
         }
     }
 
     /// Where its stamps can be read.
     pub fn stamps(&self) -> Arc<SocketStamps> {
         Arc::clone(&self.stamps)
+    }
+
+    /// The kernel took `written` of the bytes in `bufs`, in a write that began at `began`.
+    fn on_write<'a>(
+        &mut self,
+        began: Nanos,
+        written: usize,
+        bufs: impl IntoIterator<Item = &'a [u8]>,
+    ) {
+        let Some(frames) = &mut self.frames else {
+            return self.stamps.on_write(began);
+        };
+        let mut left = written;
+        let mut carried = false;
+        for buf in bufs {
+            let (buf, _) = buf.split_at(left.min(buf.len()));
+            carried |= frames.follow(buf).request;
+            left -= buf.len();
+        }
+        if carried {
+            self.stamps.on_write(began);
+        }
     }
 }
 
@@ -121,6 +176,10 @@ impl<S: Socket> AsyncRead for Stamped<S> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        if this.stamps.reads.load(Relaxed) == 0 {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let result = ready!(Pin::new(&mut this.socket).poll_read(cx, buf));
         this.stamps.on_read();
         Poll::Ready(result)
@@ -136,7 +195,9 @@ impl<S: Socket> AsyncWrite for Stamped<S> {
         let this = self.get_mut();
         let began = this.stamps.clock.now();
         let result = ready!(Pin::new(&mut this.socket).poll_write(cx, buf));
-        this.stamps.on_write(began);
+        if let Ok(written) = result {
+            this.on_write(began, written, [buf]);
+        }
         Poll::Ready(result)
     }
 
@@ -160,7 +221,9 @@ impl<S: Socket> AsyncWrite for Stamped<S> {
         let this = self.get_mut();
         let began = this.stamps.clock.now();
         let result = ready!(Pin::new(&mut this.socket).poll_write_vectored(cx, bufs));
-        this.stamps.on_write(began);
+        if let Ok(written) = result {
+            this.on_write(began, written, bufs.iter().map(|buf| &**buf));
+        }
         Poll::Ready(result)
     }
 }

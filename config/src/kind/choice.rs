@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Scalar;
-use crate::checked::{Level, LogFormat};
+use crate::checked::{EngineProtocol, Level, LogFormat};
 use crate::fault::Complaint;
 
 /// A word that stands for a `T`.
@@ -16,6 +16,16 @@ pub(crate) struct Choice<T: 'static> {
 pub(crate) const TOGGLE: Choice<bool> = Choice {
     name: "toggle",
     options: &[("true", true), ("false", false)],
+};
+
+/// What may be spoken to the engine.
+pub(crate) const ENGINE_PROTOCOLS: Choice<EngineProtocol> = Choice {
+    name: "word",
+    options: &[
+        ("auto", EngineProtocol::Auto),
+        ("http1", EngineProtocol::Http1),
+        ("http2", EngineProtocol::Http2),
+    ],
 };
 
 /// Levels of logging, the fewest lines first.

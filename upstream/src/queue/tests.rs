@@ -13,7 +13,7 @@ fn piece(bytes: usize) -> Bytes {
 
 fn read(reader: &mut QueueReader) -> Option<usize> {
     match reader.poll_piece(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(Some(Ok(piece))) => Some(piece.len()),
+        Poll::Ready(Some(Ok(piece))) => piece.data_ref().map(Bytes::len),
         _ => None,
     }
 }
@@ -94,6 +94,10 @@ fn large_pieces_leave_as_they_came() {
     else {
         unreachable!("a piece waits");
     };
-    assert_eq!(first.as_ptr(), large.as_ptr(), "not copied");
+    assert_eq!(
+        first.data_ref().map(|data| data.as_ptr()),
+        Some(large.as_ptr()),
+        "not copied"
+    );
     assert_eq!(read(&mut reader), Some(8 * 1024));
 }
