@@ -3,7 +3,7 @@
 /// Why an exchange was not, or not wholly, measured: the label `reason` of `unmeasured_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unmeasured {
-    /// The body was compressed.
+    /// The body was compressed and could not be read, or not to its end.
     Opaque,
     /// A line was above the decoder's limit.
     OversizeEvent,

@@ -29,7 +29,7 @@ pub struct Flags {
     pub shared_stamps: bool,
     /// The body ended without its framing's end.
     pub truncated: bool,
-    /// The body was compressed and not decoded.
+    /// The body was compressed and not decoded, or not to its end: an unknown coding, or damage.
     pub opaque: bool,
     /// A line above the limit: decoding stopped there.
     pub oversize_event: bool,

@@ -95,7 +95,7 @@ pub enum Terminator {
 pub enum Anomaly {
     /// A line or body above its limit: decoding of this answer stopped.
     OversizeEvent,
-    /// The body is compressed and was not decoded.
+    /// The body is compressed and was not decoded, or not to its end.
     Opaque,
     /// An event's data was no JSON, or JSON that broke off; in gRPC, no protobuf.
     BadJson,
@@ -105,17 +105,23 @@ pub enum Anomaly {
     BodyOnStream,
     /// A running counter went down.
     CounterWentBack,
+    /// The compressed body is damaged, or broke off although the transport ended whole.
+    CorruptCoding,
+    /// The compressed body unpacks to more than [`crate::limits::UNPACKED_RATIO`] times its size: decoding stopped.
+    DenseCoding,
 }
 
 impl Anomaly {
     /// Each of them, once.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::OversizeEvent,
         Self::Opaque,
         Self::BadJson,
         Self::TooManyChoices,
         Self::BodyOnStream,
         Self::CounterWentBack,
+        Self::CorruptCoding,
+        Self::DenseCoding,
     ];
 
     /// The label value.
@@ -127,6 +133,8 @@ impl Anomaly {
             Self::TooManyChoices => "too_many_choices",
             Self::BodyOnStream => "body_on_stream",
             Self::CounterWentBack => "counter_went_back",
+            Self::CorruptCoding => "corrupt_coding",
+            Self::DenseCoding => "dense_coding",
         }
     }
 }

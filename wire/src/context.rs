@@ -1,5 +1,6 @@
 //! The head of an answer: what is known before its body, and what it says about the body's framing.
 
+use crate::coding::Coding;
 use crate::{Endpoint, EngineTimes};
 
 /// What is known of an answer before its body: the head of the response, and what the request asked for.
@@ -125,10 +126,8 @@ impl AnswerContext<'_> {
         }
     }
 
-    /// Whether the body is compressed; such are not decoded.
-    pub(crate) fn is_encoded(&self) -> bool {
-        let is_plain = |coding: &str| coding.is_empty() || coding.eq_ignore_ascii_case("identity");
-        self.content_encoding
-            .is_some_and(|encoding| !encoding.split(',').map(str::trim).all(is_plain))
+    /// How the body is compressed.
+    pub(crate) fn coding(&self) -> Coding {
+        Coding::of(self.content_encoding.unwrap_or_default())
     }
 }

@@ -1,5 +1,6 @@
 //! An answer, from the first byte of its body to its end: framing, dialect, facts.
 
+use crate::coding::{Coding, Fault, Unpacker};
 use crate::context::Framing;
 use crate::dialect::{Asked, Dialect, Tally, Totals};
 use crate::grpc::Messages;
@@ -15,6 +16,8 @@ use crate::{
 /// The events, apart from [`Event::early`], and the answer don't depend on how the bytes were cut into pushes.
 #[derive(Debug)]
 pub struct Decoder {
+    /// Undoes the body's compression; `None` for one that has none, and after decoding stopped.
+    unpacker: Option<Box<Unpacker>>,
     body: Body,
     dialect: Dialect,
     tally: Tally,
@@ -45,12 +48,14 @@ impl Decoder {
     /// A decoder for the answer with this head.
     ///
     /// The body is an event stream if its content type says so, or if a stream was asked for, the status is no error and
-    /// the type is not JSON. Anything else is one JSON body. Encoded bodies (gzip and the like) are not decoded.
+    /// the type is not JSON. Anything else is one JSON body. Bodies that are compressed by gzip or deflate are unpacked; by
+    /// anything else, they are not decoded.
     pub fn new(context: AnswerContext<'_>) -> Self {
         let asked = Asked::of(&context);
         let framing = context.framing();
         let streamed = framing != Framing::Body;
-        let encoded = context.is_encoded();
+        let coding = context.coding();
+        let encoded = coding == Coding::Unknown;
         let mut tally = Tally::default();
         tally.times.update(context.engine_times);
         if encoded {
@@ -67,6 +72,7 @@ impl Decoder {
             Framing::Body => Body::Json(Vec::new()),
         };
         Self {
+            unpacker: coding.unpacker(),
             body,
             dialect: Dialect::new(asked, framing),
             tally,
@@ -80,13 +86,39 @@ impl Decoder {
 
     /// Takes the next bytes of the body; the events that they complete are added to `events`.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) {
+        match self.unpacker.take() {
+            None => self.push_plain(bytes, events),
+            Some(unpacker) => self.push_packed(unpacker, bytes, events),
+        }
+    }
+
+    fn push_packed(&mut self, mut unpacker: Box<Unpacker>, bytes: &[u8], events: &mut Vec<Event>) {
+        let (known, was_whole) = (events.len(), self.pending_whole());
+        let unpacked = unpacker.push(bytes, |plain| self.push_plain(plain, events));
+        // The pieces are no reads: only what was pending before this push can be early.
+        for (place, event) in events.iter_mut().skip(known).enumerate() {
+            event.early &= was_whole && place == 0;
+        }
+        match unpacked {
+            Ok(()) if self.stopped.is_none() => self.unpacker = Some(unpacker),
+            Ok(()) => {}
+            Err(fault) => {
+                self.tally.anomaly(match fault {
+                    Fault::Corrupt => Anomaly::CorruptCoding,
+                    Fault::TooDense => Anomaly::DenseCoding,
+                });
+                self.stop(Anomaly::Opaque);
+            }
+        }
+    }
+
+    fn push_plain(&mut self, bytes: &[u8], events: &mut Vec<Event>) {
         match &mut self.body {
             Body::Events(framer) => {
                 framer.push(bytes, |frame| {
                     events.push(judge(frame, &mut self.dialect, &mut self.tally));
                 });
                 if framer.is_oversize() {
-                    self.comments = framer.comments();
                     self.stop(Anomaly::OversizeEvent);
                 }
             }
@@ -95,7 +127,6 @@ impl Decoder {
                     events.push(judge(frame, &mut self.dialect, &mut self.tally));
                 });
                 if lines.is_oversize() {
-                    self.tally.anomalies_of(Anomaly::BadJson, lines.dropped());
                     self.stop(Anomaly::OversizeEvent);
                 }
             }
@@ -135,7 +166,17 @@ impl Decoder {
     }
 
     /// Takes the end of the body. An event that lacks nothing but its line ends is added to `events`, the rest is dropped.
-    pub fn finish(&mut self, end: TransportEnd, events: &mut Vec<Event>) -> Answer {
+    pub fn finish(&mut self, mut end: TransportEnd, events: &mut Vec<Event>) -> Answer {
+        if self
+            .unpacker
+            .take()
+            .is_some_and(|unpacker| !unpacker.may_end())
+        {
+            if end == TransportEnd::Clean {
+                self.tally.anomaly(Anomaly::CorruptCoding);
+            }
+            end = TransportEnd::Cut;
+        }
         match std::mem::replace(&mut self.body, Body::Unread) {
             Body::Events(mut framer) => {
                 let rest = framer
@@ -143,10 +184,10 @@ impl Decoder {
                 if rest == Rest::Dropped {
                     self.tally.anomaly(Anomaly::BadJson);
                 }
+                self.comments = framer.comments();
                 if framer.is_oversize() {
                     self.stop(Anomaly::OversizeEvent);
                 }
-                self.comments = framer.comments();
             }
             Body::Lines(mut lines) => {
                 lines.finish(|frame| events.push(judge(frame, &mut self.dialect, &mut self.tally)));
@@ -162,7 +203,11 @@ impl Decoder {
 
     fn stop(&mut self, why: Anomaly) {
         self.tally.anomaly(why);
-        self.body = Body::Unread;
+        match std::mem::replace(&mut self.body, Body::Unread) {
+            Body::Events(framer) => self.comments = framer.comments(),
+            Body::Lines(lines) => self.tally.anomalies_of(Anomaly::BadJson, lines.dropped()),
+            Body::Messages(_) | Body::Json(_) | Body::Unread => {}
+        }
         self.stopped = Some(why);
     }
 

@@ -13,6 +13,7 @@ pub mod limits;
 pub mod sse;
 
 mod answer;
+mod coding;
 mod context;
 mod decoder;
 mod dialect;

@@ -1,8 +1,11 @@
 //! Memory: none is asked for on the way of a token, and none grows with the traffic.
 
 use allocation_counter::measure;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use loadproof_wire::limits::{LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
 use loadproof_wire::{AnswerContext, Decoder, Endpoint, Event, RequestScan, TransportEnd};
+use std::io::Write;
 use std::ops::Range;
 
 const STREAM: AnswerContext<'static> = AnswerContext {
@@ -247,4 +250,47 @@ fn a_request_of_100_mb_is_scanned_in_constant_memory() {
         ),
         (true, Some(true), Some(1), Some(0))
     );
+}
+
+/// The first bytes of a gzip body, and what follows them.
+#[expect(clippy::unwrap_used, reason = "memory can be written to")]
+fn packed(plain: &[u8], begin: usize) -> (Vec<u8>, Vec<u8>) {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(plain).unwrap();
+    let mut packed = encoder.finish().unwrap();
+    let rest = packed.split_off(begin);
+    (packed, rest)
+}
+
+const GZIP: AnswerContext<'static> = AnswerContext {
+    content_encoding: Some("gzip"),
+    ..STREAM
+};
+
+#[test]
+fn what_is_compressed_asks_once() {
+    let plain = reads(0..4000, 1 << 20).concat();
+    let (first, rest) = packed(&plain, 4096);
+    let (mut decoder, mut events) = (Decoder::new(GZIP), Vec::with_capacity(8000));
+    decoder.push(&first, &mut events);
+    let asked = measure(|| {
+        for read in rest.chunks(100) {
+            decoder.push(read, &mut events);
+        }
+    });
+    assert_eq!(asked.count_total, 0, "{asked:?}");
+    let answer = decoder.finish(TransportEnd::Clean, &mut events);
+    assert!(answer.token_events >= 4000 && answer.anomalies.is_empty());
+}
+
+#[test]
+fn a_bomb_is_not_kept() {
+    let (_, bomb) = packed(&vec![0; 64 * 1024 * 1024], 0);
+    let asked = measure(|| {
+        let mut decoder = Decoder::new(GZIP);
+        decoder.push(&bomb, &mut Vec::new());
+        drop(decoder.finish(TransportEnd::Clean, &mut Vec::new()));
+    });
+    // The window of deflate and its tables, a piece, and the longest line.
+    assert!(asked.bytes_max < 3 * LINE_BYTES as u64, "{asked:?}");
 }

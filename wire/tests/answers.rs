@@ -98,29 +98,6 @@ fn nothing_is_claimed_beyond_the_truth() {
 }
 
 #[test]
-fn a_compressed_answer_is_refused_not_misread() {
-    let corpus = corpus();
-    let case = corpus
-        .cases
-        .iter()
-        .find(|case| case.is_compressed())
-        .expect("there is one");
-    let context = loadproof_wire::AnswerContext {
-        content_type: Some("text/event-stream"),
-        content_encoding: Some("gzip"),
-        stream_requested: Some(true),
-        ..loadproof_wire::AnswerContext::new(case.decoded_endpoint().unwrap(), 200)
-    };
-    let mut decoder = loadproof_wire::Decoder::new(context);
-    let mut events = Vec::new();
-    decoder.push(&corpus.bytes(case).unwrap(), &mut events);
-    let answer = decoder.finish(loadproof_wire::TransportEnd::Clean, &mut events);
-    assert_eq!(events, []);
-    assert_eq!(answer.anomalies, [(loadproof_wire::Anomaly::Opaque, 1)]);
-    assert_eq!((answer.output_tokens, answer.output_tokens_min), (None, 0));
-}
-
-#[test]
 fn what_engines_state_of_their_own_times_is_read_where_one_choice_has_them() {
     let ms = |ms: u64| Some(ms * 1_000_000);
     let none = EngineTimes::default();

@@ -209,11 +209,6 @@ impl Case {
         }
     }
 
-    /// Whether the bytes are compressed; the decoder doesn't read these, so they are inflated before it.
-    pub(crate) fn is_compressed(&self) -> bool {
-        self.framing == Framing::SseGzip
-    }
-
     fn all_reads(&self) -> [Reads<'_>; 3] {
         [
             self.splits.as_deref().map_or(Reads::Whole, Reads::EndAt),

@@ -2,11 +2,9 @@
 
 use super::http1::{Head, Response};
 use super::{Case, Framing};
-use flate2::write::GzDecoder;
 use loadproof_wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
 use std::error::Error;
 use std::fmt;
-use std::io::Write;
 
 /// How a file is cut into reads.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +46,12 @@ pub(crate) fn run(
     };
     let end = match case.framing {
         Framing::Http1 => player.play_http1(reads.of(bytes))?,
-        Framing::SseGzip => player.play_gzip(reads.of(bytes))?,
-        Framing::Sse | Framing::Json | Framing::Lines | Framing::Grpc | Framing::Other => {
+        Framing::Sse
+        | Framing::SseGzip
+        | Framing::Json
+        | Framing::Lines
+        | Framing::Grpc
+        | Framing::Other => {
             reads.of(bytes).for_each(|read| player.push(read));
             case.transport_end()
         }
@@ -117,6 +119,7 @@ impl Player<'_> {
         let head = Head {
             status: status.unwrap_or(200),
             content_type: Some(content_type.to_owned()),
+            content_encoding: (self.case.framing == Framing::SseGzip).then(|| "gzip".to_owned()),
             ..Head::default()
         };
         self.push_body(&head, bytes);
@@ -157,19 +160,5 @@ impl Player<'_> {
             self.push_body(head, b"");
         }
         Ok(response.end())
-    }
-
-    fn play_gzip<'b>(
-        &mut self,
-        reads: impl Iterator<Item = &'b [u8]>,
-    ) -> Result<TransportEnd, Box<dyn Error>> {
-        let mut inflater = GzDecoder::new(Vec::new());
-        for read in reads {
-            inflater.write_all(read)?;
-            inflater.flush()?;
-            let plain = std::mem::take(inflater.get_mut());
-            self.push(&plain);
-        }
-        Ok(self.case.transport_end())
     }
 }

@@ -3,9 +3,10 @@
 use crate::*;
 
 #[test]
-fn compressed_bodies_are_left_alone() {
+fn bodies_in_an_unknown_coding_are_left_alone() {
     for (encoding, opaque) in [
-        ("gzip", true),
+        ("zstd", true),
+        ("gzip, gzip", true),
         ("identity", false),
         ("", false),
         ("identity, br", true),

@@ -1,6 +1,7 @@
 //! What an answer's bytes prove: each rule by example.
 
 mod bodies;
+mod codings;
 mod counters;
 mod dates;
 mod endings;
