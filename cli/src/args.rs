@@ -49,6 +49,9 @@ pub(crate) struct ConfigurationArgs {
     /// Where metrics, probes and status are served
     #[arg(long, value_name = "ADDRESS:PORT")]
     admin_listen: Option<String>,
+    /// Path of your own that is served as a known route, such as /team/chat=/v1/chat/completions; may be repeated
+    #[arg(long, value_name = "PATH=ROUTE")]
+    route: Vec<String>,
     /// Model name that may become a label value; may be repeated
     #[arg(long, value_name = "NAME")]
     model: Vec<String>,
@@ -106,6 +109,9 @@ impl ConfigurationArgs {
             .collect();
         if !self.model.is_empty() {
             flags.push(Flag::many("--model", "models.names", &self.model));
+        }
+        if !self.route.is_empty() {
+            flags.push(Flag::many("--route", "routes", &self.route));
         }
         flags.extend(self.set.iter().map(|text| Flag::assignment(text)));
         flags

@@ -2,7 +2,7 @@
 //!
 //! There is no third way out: what stands in for a value that could not be read never leaves this room.
 
-use crate::checked::{Checked, Drain, Limits, Log, Models, Shape, Slo, Upstream};
+use crate::checked::{Checked, Drain, Engine, Limits, Log, Models, Shape, Slo, Upstream};
 use crate::cross;
 use crate::draft::{Draft, Flag, Found};
 use crate::effective::Effective;
@@ -56,8 +56,15 @@ pub fn check(sources: &Sources<'_>) -> Result<Effective, Faults> {
 fn checked(reader: &mut Reader) -> Checked {
     Checked {
         listen: reader.take(&keys::LISTEN),
+        routes: reader.take(&keys::ROUTES),
         admin: reader.take(&keys::ADMIN_LISTEN),
         upstream: upstream(reader),
+        engine: Engine {
+            kind: reader.take(&keys::ENGINE_KIND),
+            usage: reader.take(&keys::ENGINE_USAGE),
+            text: reader.take(&keys::ENGINE_TEXT),
+            num_output_tokens: reader.take(&keys::ENGINE_NUM_OUTPUT_TOKENS),
+        },
         models: Models {
             names: reader.take(&keys::MODELS_NAMES),
             learn: reader.take(&keys::MODELS_LEARN),

@@ -2,6 +2,7 @@
 //!
 //! Built only by [`crate::check()`]; every value is in its range, every duration is a [`Duration`], every default is in.
 
+use crate::kind::Route;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -12,8 +13,12 @@ pub struct Checked {
     pub listen: SocketAddr,
     /// Where metrics and status are served. Key `admin.listen`, default `127.0.0.1:9464`.
     pub admin: SocketAddr,
-    /// The engine.
+    /// Paths that are served as a route of another name: `routes`, default none.
+    pub routes: Vec<Route>,
+    /// How to reach the engine.
     pub upstream: Upstream,
+    /// What the engine is, and how it says things.
+    pub engine: Engine,
     /// Values of the label `model`.
     pub models: Models,
     /// Edges of the shape labels.
@@ -58,6 +63,37 @@ pub enum EngineProtocol {
     Http1,
     /// HTTP/2 with prior knowledge always.
     Http2,
+}
+
+/// What the engine is, and how it says things that the protocols leave open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Engine {
+    /// `engine.kind`; `None`, the default, is found out. One of the words of that key.
+    pub kind: Option<&'static str>,
+    /// `engine.usage`, default `observe`.
+    pub usage: Usage,
+    /// What the text of an event is, where the deployment decides it: `engine.text`; `None`, the default, is found out.
+    pub text: Option<Accumulation>,
+    /// What Triton's `num_output_tokens` counts: `engine.num_output_tokens`; `None`, the default, counts nothing.
+    pub num_output_tokens: Option<Accumulation>,
+}
+
+/// What to do about the usage that a stream does not ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Usage {
+    /// Nothing: not a byte of the request is changed.
+    Observe,
+    /// Ask for it on the client's behalf, and take it out of the answer again.
+    Inject,
+}
+
+/// What an event states of something that grows while an answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accumulation {
+    /// What is new.
+    Delta,
+    /// All so far.
+    Cumulative,
 }
 
 /// Which model names may become label values.

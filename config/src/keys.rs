@@ -6,11 +6,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::checked::{EngineProtocol, Level, LogFormat};
+use crate::checked::{Accumulation, EngineProtocol, Level, LogFormat, Usage};
 use crate::key::{AnyKey, Key, KeyDoc};
 use crate::kind::{
-    Address, Choice, Count, ENGINE_PROTOCOLS, Engine, EngineUrl, LEVELS, LOG_FORMATS, List,
-    ModelName, Order, Size, TOGGLE, Time, TimeOrOff,
+    ACCUMULATIONS, Address, Choice, Count, ENGINE_KINDS, ENGINE_PROTOCOLS, Engine, EngineUrl,
+    LEVELS, LOG_FORMATS, List, ModelName, Order, RouteText, Size, TOGGLE, Time, TimeOrOff, USAGES,
 };
 
 const KIB: u64 = 1 << 10;
@@ -23,12 +23,16 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Sections of the file and what each is about; the top level is the empty name.
 pub(crate) const SECTIONS: &[(&str, &str)] = &[
-    ("", "Where clients connect."),
+    ("", "Where clients connect, and to what."),
     (
         "admin",
         "Metrics, probes and status, on a listener of their own.",
     ),
     ("upstream", "The engine and how to reach it."),
+    (
+        "engine",
+        "What the engine is, and how it says things that the protocols leave open.",
+    ),
     (
         "models",
         "Values of the label `model`; every other name counts as `other`.",
@@ -69,6 +73,10 @@ table! {
         .flag("--listen")
         .doc("Where clients connect. Port 0 lets the system choose one.");
 
+    ROUTES: List<RouteText> = Key::new("routes", ROUTE_TEXTS, Vec::new)
+        .flag("--route")
+        .doc("Paths of your own that are served as a known route, so that their answers are read. `*` stands for one segment.");
+
     ADMIN_LISTEN: Address = Key::new("admin.listen", Address, || loopback(9464))
         .flag("--admin-listen")
         .doc("Where metrics, probes and status are served.");
@@ -90,6 +98,19 @@ table! {
               long as the queue lasts.");
     UPSTREAM_SILENCE_TIMEOUT: TimeOrOff = Key::new("upstream.silence_timeout", TimeOrOff(time(MILLISECOND, DAY)), || None)
         .doc("Longest silence of the engine between tokens; then the answer is cut.");
+
+    ENGINE_KIND: Choice<Option<&'static str>> = Key::new("engine.kind", ENGINE_KINDS, || None)
+        .doc("What answers at `upstream.url`. `auto`: it is found out.");
+    ENGINE_USAGE: Choice<Usage> = Key::new("engine.usage", USAGES, || Usage::Observe)
+        .doc("`inject`: streams of `/v1/completions` and `/v1/chat/completions` that say nothing of usage are made to ask for \
+              it, and it is taken out of the client's answer again. Only where the engine's habits are known and its answers lack \
+              usage. `observe`: no byte is changed.");
+    ENGINE_TEXT: Choice<Option<Accumulation>> = Key::new("engine.text", ACCUMULATIONS, || None)
+        .doc("What the text of an event is at Triton's `generate_stream` and SGLang's `/generate`: what is new, or all so far. \
+              `auto`: it is found out while an answer comes.");
+    ENGINE_NUM_OUTPUT_TOKENS: Choice<Option<Accumulation>> = Key::new("engine.num_output_tokens", ACCUMULATIONS, || None)
+        .doc("What Triton's `num_output_tokens` counts, which its model decides. `auto`: it counts nothing, except in an answer \
+              that states it once.");
 
     MODELS_NAMES: List<ModelName> = Key::new("models.names", MODEL_NAMES, Vec::new)
         .flag("--model")
@@ -149,6 +170,13 @@ table! {
 
 const MODEL_NAMES: List<ModelName> = List {
     item: ModelName,
+    least: 0,
+    most: 64,
+    order: Order::Distinct,
+};
+
+const ROUTE_TEXTS: List<RouteText> = List {
+    item: RouteText,
     least: 0,
     most: 64,
     order: Order::Distinct,

@@ -10,17 +10,22 @@ mod duration;
 mod engine_url;
 mod list;
 mod model_name;
+mod route;
 mod size;
 
 use serde_json::Value;
 
 pub(crate) use address::Address;
-pub(crate) use choice::{Choice, ENGINE_PROTOCOLS, LEVELS, LOG_FORMATS, TOGGLE};
+pub(crate) use choice::{
+    ACCUMULATIONS, Choice, ENGINE_KINDS, ENGINE_PROTOCOLS, LEVELS, LOG_FORMATS, TOGGLE, USAGES,
+};
 pub(crate) use count::Count;
 pub(crate) use duration::{Time, TimeOrOff, spell as spell_duration};
 pub(crate) use engine_url::{Engine, EngineUrl};
 pub(crate) use list::{List, Order};
 pub(crate) use model_name::ModelName;
+pub(crate) use route::RouteText;
+pub use route::{ROUTES, Route};
 pub(crate) use size::Size;
 
 use crate::draft::Written;

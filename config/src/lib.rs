@@ -33,7 +33,8 @@ mod yaml;
 
 pub use check::{FileText, Sources, check};
 pub use checked::{
-    Checked, Drain, EngineProtocol, Level, Limits, Log, LogFormat, Models, Shape, Slo, Upstream,
+    Accumulation, Checked, Drain, Engine, EngineProtocol, Level, Limits, Log, LogFormat, Models,
+    Shape, Slo, Upstream, Usage,
 };
 pub use draft::Flag;
 pub use effective::{Effective, Setting, Warning};
@@ -41,6 +42,7 @@ pub use environment::{CONFIG_VARIABLE, Environment};
 pub use fault::{Code, Fault, Faults};
 pub use key::KeyDoc;
 pub use keys::keys;
+pub use kind::{ROUTES, Route};
 pub use load::{FILE_BYTES_MAX, load};
 pub use origin::{Origin, Position};
 pub use print::{print, print_json};

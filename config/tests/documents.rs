@@ -36,6 +36,7 @@ fn example() -> loadproof_config::Effective {
 #[test]
 fn what_is_in_force_is_printed_with_where_it_came_from() {
     let expected = r##"listen: 0.0.0.0:8000 # c.yaml:1:9
+routes: [] # default
 admin:
   listen: 127.0.0.1:9464 # default
 upstream:
@@ -46,6 +47,11 @@ upstream:
   max_idle: 256 # default
   ttft_timeout: "off" # c.yaml:4:17
   silence_timeout: "off" # default
+engine:
+  kind: auto # default
+  usage: observe # default
+  text: auto # default
+  num_output_tokens: auto # default
 models:
   names: [meta-llama/Llama-3.1-8B, "1e3", "a, b", "off", "true", "2024-01-31", "1_000", "0x1f", "#a"] # c.yaml:5:17
   learn: false # c.yaml:5:112
@@ -151,6 +157,10 @@ fn the_schema_refuses_what_the_check_refuses() {
         ("shape.input_len", json!([]), false),
         ("shape.input_len", json!([1, 2]), true),
         ("shape.input_len", json!(1), false),
+        ("engine.kind", json!("vllm"), true),
+        ("engine.kind", json!("vLLM"), false),
+        ("engine.usage", json!("inject"), true),
+        ("engine.usage", json!(true), false),
         ("models.learn", json!(true), true),
         ("models.learn", json!("yes"), false),
         ("models.names", json!(["other"]), false),

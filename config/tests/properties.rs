@@ -84,6 +84,12 @@ fn value_of(kind: &str) -> BoxedStrategy<String> {
             .boxed(),
         "number" => (8_u64..=1000).prop_map(|count| count.to_string()).boxed(),
         "toggle" => prop_oneof![Just("true".to_owned()), Just("false".to_owned())].boxed(),
+        "list of PATH=ROUTEs" => proptest::collection::btree_set("/[a-z*/]{1,9}", 1..4)
+            .prop_map(|paths| {
+                let routes = paths.iter().map(|path| format!("{path}=/v1/completions"));
+                routes.collect::<Vec<_>>().join(",")
+            })
+            .boxed(),
         "list of numbers" => ascending("").boxed(),
         "list of durations" => ascending("ms").boxed(),
         other => panic!("no values for {other}"),

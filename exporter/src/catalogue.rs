@@ -34,6 +34,8 @@ pub const OUTCOME: &str = "outcome";
 pub const OUTCOME_CLASS: &str = "outcome_class";
 /// Label: the generating route.
 pub const ENDPOINT: &str = "endpoint";
+/// Label: what a route serves that is not measured.
+pub const ROUTE: &str = "route";
 /// Label: why.
 pub const REASON: &str = "reason";
 /// Label: what kind of thing.

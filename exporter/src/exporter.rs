@@ -294,6 +294,11 @@ impl Exporter {
         self.count_closed(&self.series.counts.rejected, catalogue::REASON, reason, 1);
     }
 
+    /// A request was forwarded without being measured. A route outside the vocabulary counts as `other`.
+    pub fn count_passed(&self, route: &'static str) {
+        self.count_closed(&self.series.counts.passed, catalogue::ROUTE, route, 1);
+    }
+
     /// Something in an answer could not be read, `n` times. A kind outside the vocabulary counts as `other`.
     pub fn count_anomaly(&self, kind: &'static str, n: u64) {
         self.count_closed(&self.series.counts.anomalies, catalogue::KIND, kind, n);

@@ -140,6 +140,7 @@ No label value is a client's text.
 | `endpoint` | the generating route |
 | `source` | of a token count: `usage` (stated for the whole), `continuous` (running usage), `ids`, `logprobs`, `counter` (the engine's own), `headers` (of the response), `events` (proven by events), `unknown` |
 | `reason` of unmeasured exchanges | {} |
+| `route` | a closed set of the proxy, all there from the start: what a route serves that no tokens answer; `other` |
 | `reason` of rejected requests, `kind` | closed sets of the proxy, all there from the start; `other` |
 | `phase` | `prefill` (no token yet), `decode` |
 

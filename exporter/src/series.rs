@@ -89,6 +89,7 @@ pub(crate) struct Counts {
     pub(crate) client_limited: Counters,
     pub(crate) buffered_upstream: Counters,
     pub(crate) unmeasured: Counters,
+    pub(crate) passed: Counters,
     pub(crate) anomalies: Counters,
     pub(crate) rejected: Counters,
     pub(crate) overflow: Counters,
@@ -96,7 +97,13 @@ pub(crate) struct Counts {
 }
 
 /// Values of the label `label` of `label_overflow_total`.
-const OVERFLOWING: [&str; 4] = [catalogue::MODEL, SHAPE, catalogue::REASON, catalogue::KIND];
+const OVERFLOWING: [&str; 5] = [
+    catalogue::MODEL,
+    SHAPE,
+    catalogue::ROUTE,
+    catalogue::REASON,
+    catalogue::KIND,
+];
 
 /// The three shape labels together.
 pub(crate) const SHAPE: &str = "shape";
@@ -269,6 +276,7 @@ impl Counts {
             client_limited: Counters::new(&catalogue::CLIENT_LIMITED),
             buffered_upstream: Counters::new(&catalogue::BUFFERED_UPSTREAM),
             unmeasured: Counters::new(&catalogue::UNMEASURED),
+            passed: Counters::new(&catalogue::PASSED_REQUESTS),
             anomalies: Counters::new(&catalogue::ANOMALIES),
             rejected: Counters::new(&catalogue::REJECTED_REQUESTS),
             overflow: Counters::new(&catalogue::LABEL_OVERFLOW),
@@ -286,6 +294,7 @@ impl Counts {
                 &self.unmeasured,
                 &Unmeasured::ALL.map(Unmeasured::as_str)[..],
             ),
+            (&self.passed, &vocabulary.passing),
             (&self.anomalies, &vocabulary.anomalies),
             (&self.rejected, &vocabulary.rejections),
             (&self.overflow, &OVERFLOWING),
@@ -296,7 +305,7 @@ impl Counts {
         }
     }
 
-    fn in_order(&self) -> [&Counters; 11] {
+    fn in_order(&self) -> [&Counters; 12] {
         [
             &self.requests,
             &self.without_first_token,
@@ -305,6 +314,7 @@ impl Counts {
             &self.client_limited,
             &self.buffered_upstream,
             &self.unmeasured,
+            &self.passed,
             &self.anomalies,
             &self.rejected,
             &self.overflow,

@@ -50,6 +50,8 @@ pub struct Vocabulary {
     pub endpoints: Vec<&'static str>,
     /// Values of `reason` of `rejected_requests_total`.
     pub rejections: Vec<&'static str>,
+    /// Values of `route` of `passed_requests_total`.
+    pub passing: Vec<&'static str>,
     /// Values of `kind` of `anomalies_total`.
     pub anomalies: Vec<&'static str>,
 }

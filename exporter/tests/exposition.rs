@@ -227,7 +227,8 @@ fn counters_exist_at_0_before_anything_happened() {
         (&catalogue::REJECTED_REQUESTS, 2),
         (&catalogue::ANOMALIES, 2),
         (&catalogue::UNMEASURED, Unmeasured::ALL.len()),
-        (&catalogue::LABEL_OVERFLOW, 4),
+        (&catalogue::LABEL_OVERFLOW, 5),
+        (&catalogue::PASSED_REQUESTS, 2),
         (&catalogue::PANICS, 1),
         (&catalogue::CLIENT_LIMITED, 1),
         (&catalogue::BUFFERED_UPSTREAM, 1),
@@ -629,6 +630,8 @@ fn events_beside_records_are_counted_and_strangers_are_other() {
     exporter.count_rejected("something else");
     exporter.count_anomaly("bad_json", 3);
     exporter.count_anomaly("something else", 2);
+    exporter.count_passed("embeddings");
+    exporter.count_passed("something else");
     exporter.count_panic();
     let pair = |label: &str, value: f64| (label.to_owned(), value);
     for (family, expected) in [
@@ -640,10 +643,14 @@ fn events_beside_records_are_counted_and_strangers_are_other() {
             &catalogue::ANOMALIES,
             vec![pair("bad_json", 3.0), pair("other", 2.0)],
         ),
+        (
+            &catalogue::PASSED_REQUESTS,
+            vec![pair("embeddings", 1.0), pair("other", 1.0)],
+        ),
         (&catalogue::PANICS, vec![pair("", 1.0)]),
         (
             &catalogue::LABEL_OVERFLOW,
-            vec![pair("kind", 1.0), pair("reason", 1.0)],
+            vec![pair("kind", 1.0), pair("reason", 1.0), pair("route", 1.0)],
         ),
     ] {
         assert_eq!(

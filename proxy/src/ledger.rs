@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::sync::mpsc;
 use upstream::Live;
+use wire::Passing;
 
 /// Open exchanges by id, the exporter, and whoever else wants the records.
 pub(crate) struct Ledger {
@@ -33,6 +34,11 @@ impl Ledger {
 
     pub(crate) fn opened(&self, live: &Arc<Live>) {
         self.open.insert(live.id, Arc::clone(live));
+    }
+
+    /// A request of a route that no tokens answer.
+    pub(crate) fn passed(&self, kind: Passing) {
+        self.exporter.count_passed(kind.as_str());
     }
 
     /// Records that the feed had no room for.

@@ -21,6 +21,7 @@ mod models;
 mod phase;
 mod refusal;
 mod relay;
+mod routes;
 mod signals;
 mod tasks;
 
@@ -43,8 +44,8 @@ use tasks::Tasks;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use upstream::{
-    Budget, Clock, Connector, Limits, PatienceLimits, PoolLimits, QueueLimits, Socket,
-    TcpConnector, Upstream,
+    Budget, Clock, Connector, Habits, Limits, PatienceLimits, PoolLimits, QueueLimits, Socket,
+    TcpConnector, Upstream, UsageInjection,
 };
 
 /// Idle connections to the engine are looked through this often.
@@ -160,7 +161,8 @@ impl Proxy {
             parts.clock,
             upstream_limits(config),
             budget,
-        );
+        )
+        .with_habits(habits(&config.engine));
         let relay = Relay::new(
             upstream,
             Arc::clone(&ledger),
@@ -294,6 +296,7 @@ fn exporter_settings(config: &Checked) -> Result<exporter::Settings, measure::Ed
                 .map(wire::Endpoint::as_str)
                 .to_vec(),
             rejections: refusal::codes(),
+            passing: wire::Passing::ALL.map(wire::Passing::as_str).to_vec(),
             anomalies: wire::Anomaly::ALL.map(wire::Anomaly::as_str).to_vec(),
         },
         ..exporter::Settings::default()
@@ -306,6 +309,23 @@ fn connection_limits(config: &Checked) -> ConnectionLimits {
         head_fields: config.limits.head_fields,
         head_timeout: config.limits.head_timeout,
         client_idle: config.limits.client_idle,
+    }
+}
+
+fn habits(engine: &config::Engine) -> Habits {
+    let accumulation = |stated| match stated {
+        config::Accumulation::Delta => wire::Accumulation::Delta,
+        config::Accumulation::Cumulative => wire::Accumulation::Cumulative,
+    };
+    let usage = (engine.usage == config::Usage::Inject).then(|| {
+        let usage = UsageInjection::default();
+        usage.set_engine(engine.kind.and_then(wire::EngineKind::of));
+        Arc::new(usage)
+    });
+    Habits {
+        text_mode: engine.text.map(accumulation),
+        num_output_tokens: engine.num_output_tokens.map(accumulation),
+        usage,
     }
 }
 

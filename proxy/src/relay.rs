@@ -9,6 +9,7 @@ use crate::guard::Fault;
 use crate::hop;
 use crate::ledger::Ledger;
 use crate::refusal::Refusal;
+use crate::routes::Routes;
 use config::{Checked, EngineProtocol};
 use http::{Method, Request, Response, Version, header, request};
 use http_body::Body;
@@ -21,7 +22,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use upstream::{Client, Failure, Live, Observed, RelayBody, RequestBody, Upstream};
-use wire::Endpoint;
+use wire::Passing;
 
 /// What all connections share to serve requests.
 pub(crate) struct Relay {
@@ -30,6 +31,7 @@ pub(crate) struct Relay {
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) body_limit: u64,
     protocol: EngineProtocol,
+    routes: Routes,
     next_id: AtomicU64,
 }
 
@@ -46,6 +48,7 @@ impl Relay {
             in_flight,
             body_limit: config.limits.body_bytes,
             protocol: config.upstream.protocol,
+            routes: Routes::new(&config.routes),
             next_id: AtomicU64::new(1),
         }
     }
@@ -79,7 +82,11 @@ impl Relay {
 
     /// The exchange that a request begins, if its route generates.
     fn begin(&self, request: &Request<Incoming>, client: &ClientSide) -> Option<Exchange> {
-        let endpoint = Endpoint::of(request.method().as_str(), request.uri().path())?;
+        let (method, path) = (request.method().as_str(), request.uri().path());
+        let Some(endpoint) = self.routes.of(method, path) else {
+            self.ledger.passed(Passing::of(path));
+            return None;
+        };
         let id = self.next_id.fetch_add(1, Relaxed);
         let identity = Identity {
             id,

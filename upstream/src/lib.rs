@@ -11,6 +11,7 @@ mod connect;
 mod failure;
 mod frames;
 mod http2;
+mod injection;
 mod link;
 mod live;
 mod observer;
@@ -25,8 +26,9 @@ mod upload;
 pub use clock::Clock;
 pub use connect::{Connecting, Connector, TcpConnector};
 pub use failure::Failure;
+pub use injection::UsageInjection;
 pub use live::Live;
-pub use observer::Observed;
+pub use observer::{Habits, Observed};
 pub use parts::{PartSet, Parts};
 pub use patience::PatienceLimits;
 pub use pool::PoolLimits;
@@ -65,6 +67,7 @@ pub struct Upstream {
     clock: Clock,
     limits: Limits,
     budget: Arc<Budget>,
+    habits: Habits,
 }
 
 /// The engine's side of an exchange: connection and pump. It does nothing unless it is polled; dropping it closes the
@@ -89,7 +92,15 @@ impl Upstream {
             clock,
             limits,
             budget,
+            habits: Habits::default(),
         }
+    }
+
+    /// The same engine, of which this is known.
+    #[must_use]
+    pub fn with_habits(mut self, habits: Habits) -> Self {
+        self.habits = habits;
+        self
     }
 
     /// The engine's authority, `host:port`.
@@ -114,8 +125,10 @@ impl Upstream {
         let upload = UploadState::new(observed.as_ref().map(|observed| observed.live.endpoint));
         let request = request.map(|body| Upload::new(body, upload.clone(), self.limits.body_bytes));
         let (writer, reader) = queue(self.limits.queue, &self.budget, Arc::clone(&client));
-        let observer = observed
-            .map(|observed| observer::Observer::new(observed, upload.clone(), self.clock, client));
+        let observer = observed.map(|observed| {
+            observer::Observer::new(observed, upload.clone(), self.clock, client)
+                .with_habits(self.habits.clone())
+        });
         let patience = if observer.is_some() {
             self.limits.patience
         } else {
@@ -128,6 +141,9 @@ impl Upstream {
             upload,
             body_limit: self.limits.body_bytes,
             observer,
+            usage: self.habits.usage.clone(),
+            asking: None,
+            strip: None,
             queue: writer,
         };
         (Box::pin(pump.run(request)), Answer(Some(reader)))

@@ -4,12 +4,14 @@
 //! record is made at the end, whatever the end is; also on drop.
 
 use crate::upload::UploadState;
-use crate::{Client, Clock, Live, SocketStamps, stamped};
+use crate::{Client, Clock, Live, SocketStamps, UsageInjection, stamped};
 use http::HeaderName;
 use measure::{End, Exchange, Flag, Nanos, Recorder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use wire::{AnswerContext, Decoder, EngineTimes, Event, Tokens, TransportEnd};
+use wire::{
+    Accumulation, AnswerContext, Decoder, Endpoint, EngineTimes, Event, Tokens, TransportEnd,
+};
 
 /// TGI counts in the head of an answer that is not streamed.
 const GENERATED_TOKENS: HeaderName = HeaderName::from_static("x-generated-tokens");
@@ -17,6 +19,17 @@ const PROMPT_TOKENS: HeaderName = HeaderName::from_static("x-prompt-tokens");
 
 /// Running token counts are handed on at most this often for each exchange.
 const PROGRESS_EVERY: Nanos = Nanos::from_millis(100);
+
+/// How the engine says what the protocols leave open.
+#[derive(Debug, Clone, Default)]
+pub struct Habits {
+    /// See [`AnswerContext::text_mode`].
+    pub text_mode: Option<Accumulation>,
+    /// See [`AnswerContext::num_output_tokens`].
+    pub num_output_tokens: Option<Accumulation>,
+    /// If streams may be made to ask for usage.
+    pub usage: Option<Arc<UsageInjection>>,
+}
 
 /// An exchange to be observed, as its owner hands it in.
 pub struct Observed {
@@ -41,6 +54,7 @@ pub(crate) struct Observer {
     upload: UploadState,
     clock: Clock,
     client: Arc<dyn Client>,
+    habits: Habits,
 }
 
 impl Observer {
@@ -62,7 +76,18 @@ impl Observer {
             upload,
             clock,
             client,
+            habits: Habits::default(),
         }
+    }
+
+    pub(crate) fn with_habits(mut self, habits: Habits) -> Self {
+        self.habits = habits;
+        self
+    }
+
+    /// The route.
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        self.live.endpoint
     }
 
     /// The connection it runs on, whose writes date the request; `took` is how long a new one took to make.
@@ -91,6 +116,8 @@ impl Observer {
                 n: facts.n,
                 prompts: facts.prompts,
                 echo: facts.echo,
+                text_mode: this.habits.text_mode,
+                num_output_tokens: this.habits.num_output_tokens,
                 generated_tokens: count(GENERATED_TOKENS),
                 prompt_tokens: count(PROMPT_TOKENS),
                 engine_times: EngineTimes::of_head(|name| {
@@ -152,6 +179,14 @@ impl Observer {
             if let Some(progress) = exchange.poll_progress() {
                 self.recorder.progress(&progress);
             }
+        }
+    }
+
+    /// The request was made to ask for usage: its answer tells nothing of others.
+    pub(crate) fn on_usage_injected(&mut self) {
+        self.habits.usage = None;
+        if let Some(exchange) = &mut self.exchange {
+            exchange.flag(Flag::UsageInjected);
         }
     }
 
@@ -223,6 +258,9 @@ impl Observer {
             .map(|mut decoder| decoder.finish(transport, &mut self.events));
         if !self.events.is_empty() {
             exchange.on_read(self.whole_at.unwrap_or(at), 0, &self.events);
+        }
+        if let (Some(usage), Some(answer)) = (&self.habits.usage, &answer) {
+            usage.learn(self.live.endpoint, exchange.request(), answer);
         }
         exchange.on_end(at, end);
         self.recorder.record(exchange.finish(answer));

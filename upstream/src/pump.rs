@@ -2,13 +2,14 @@
 //!
 //! It runs as a part of its owner's task. It stops for nothing but the engine, a full queue, and a client that has gone.
 
+use crate::injection::Asking;
 use crate::link::{Link, Protocol, Sent};
 use crate::observer::Observer;
 use crate::patience::Patience;
 use crate::pool::Pool;
 use crate::queue::QueueWriter;
 use crate::upload::{Upload, UploadEnd, UploadState};
-use crate::{Clock, Failure, stamped};
+use crate::{Clock, Failure, UsageInjection, stamped};
 use bytes::Bytes;
 use http::Request;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -19,6 +20,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use wire::UsageStrip;
 
 /// Frames handed over before the client's side gets its turn.
 const FRAMES_A_TURN: usize = 64;
@@ -30,6 +32,11 @@ pub(crate) struct Pump {
     pub(crate) upload: UploadState,
     pub(crate) body_limit: u64,
     pub(crate) observer: Option<Observer>,
+    pub(crate) usage: Option<Arc<UsageInjection>>,
+    /// The request asks for usage on the client's behalf.
+    pub(crate) asking: Option<Asking>,
+    /// The answer is to lose the usage that was asked for.
+    pub(crate) strip: Option<UsageStrip>,
     pub(crate) queue: QueueWriter,
 }
 
@@ -57,7 +64,11 @@ impl Next {
 impl Pump {
     /// Sends `request`, pumps its answer, and gives the connection back.
     pub(crate) async fn run(mut self, request: Request<Upload>) {
-        match self.begin(request).await {
+        let begun = match self.asking(request).await {
+            Ok(request) => self.begin(request).await,
+            Err(failure) => Err(failure),
+        };
+        match begun {
             Ok((link, body)) => self.pump(link, body).await,
             Err(failure) => self.fail(failure),
         }
@@ -75,11 +86,17 @@ impl Pump {
             }
             match self.send(&mut link, request).await? {
                 Ok(response) => {
-                    let (head, body) = response.into_parts();
+                    if let Some(unasked) = self.unasked(response.status()) {
+                        request = unasked;
+                        link = self.pool.connect(protocol).await?;
+                        continue;
+                    }
+                    let (mut head, body) = response.into_parts();
                     if let Some(observer) = &mut self.observer {
                         observer.on_head(link.stamps.last_read(), &head);
                     }
                     link.carries_stream = is_event_stream(&head.headers);
+                    self.strip_usage(&mut head, link.carries_stream);
                     self.queue.head(Ok(head));
                     return Ok((link, body));
                 }
@@ -154,6 +171,7 @@ impl Pump {
         if let Some(observer) = &mut self.observer {
             observer.on_end(link.stamps.last_read(), End::Clean);
         }
+        self.release_stripped(link.stamps.last_read());
         self.queue.end(trailers);
         // An engine may answer before it has the whole request; on HTTP/2 it then needs to be told that no more comes.
         if link.protocol() == Protocol::Http1 || self.upload.is_whole() {
@@ -192,11 +210,33 @@ impl Pump {
 
     fn on_frame(&mut self, link: &Link, bytes: &Bytes) {
         let at = link.stamps.last_read();
-        self.queue.push(bytes.clone(), at);
+        self.hand_on(bytes, at);
         if let Some(observer) = &mut self.observer {
             observer.on_frame(at, bytes);
         }
         self.patience.on_read(self.clock.instant(at));
+    }
+
+    fn hand_on(&mut self, bytes: &Bytes, at: Nanos) {
+        let Some(strip) = &mut self.strip else {
+            return self.queue.push(bytes.clone(), at);
+        };
+        let mut left = Vec::with_capacity(bytes.len());
+        strip.push(bytes, &mut left);
+        if !left.is_empty() {
+            self.queue.push(left.into(), at);
+        }
+    }
+
+    /// What was held back to see whether it is usage is the client's after all.
+    fn release_stripped(&mut self, at: Nanos) {
+        if let Some(mut strip) = self.strip.take() {
+            let mut left = Vec::new();
+            strip.finish(&mut left);
+            if !left.is_empty() {
+                self.queue.push(left.into(), at);
+            }
+        }
     }
 
     async fn wait_for_room(&mut self, link: &mut Link) {
@@ -217,6 +257,7 @@ impl Pump {
     }
 
     fn fail_at(&mut self, at: Nanos, failure: Failure) {
+        self.release_stripped(at);
         if let Some(observer) = &mut self.observer {
             observer.on_end(at, failure.end());
         }
@@ -225,6 +266,7 @@ impl Pump {
 
     /// By something that no read brought.
     fn fail_now(&mut self, failure: Failure) {
+        self.release_stripped(stamped::stamp_now(&self.clock));
         if let Some(observer) = &mut self.observer {
             observer.on_end_now(failure.end());
         }

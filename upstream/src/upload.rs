@@ -1,8 +1,9 @@
 //! The request's body on its way to the engine: passed on as it comes, scanned for facts in passing.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty};
 use parking_lot::Mutex;
 use std::error::Error;
 use std::pin::Pin;
@@ -23,6 +24,8 @@ pub(crate) struct UploadState(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     scan: Option<RequestScan>,
+    /// Facts that were taken before the body was changed.
+    facts: Option<RequestFacts>,
     bytes: u64,
     end: UploadEnd,
 }
@@ -45,6 +48,7 @@ impl UploadState {
         let scan = endpoint.map(RequestScan::new);
         Self(Arc::new(Mutex::new(State {
             scan,
+            facts: None,
             bytes: 0,
             end: UploadEnd::Open,
         })))
@@ -61,13 +65,29 @@ impl UploadState {
     /// Facts of what was uploaded until now, and its bytes: the first time only.
     pub(crate) fn take_facts(&self) -> Option<(RequestFacts, u64)> {
         let mut state = self.0.lock();
-        let facts = state.scan.take()?.finish();
+        let scanned = state.scan.take().map(RequestScan::finish);
+        let facts = state.facts.take().or(scanned)?;
         Some((facts, state.bytes))
+    }
+
+    /// The upload begins anew, with these bytes; what was scanned of it stands.
+    pub(crate) fn again(&self, body: Bytes) -> Upload {
+        let mut state = self.0.lock();
+        state.end = UploadEnd::Open;
+        state.bytes = 0;
+        Upload {
+            front: Some(body),
+            body: nothing(),
+            state: self.clone(),
+            limit: u64::MAX,
+        }
     }
 }
 
 /// A request body that counts and scans what passes.
 pub(crate) struct Upload {
+    /// What comes before the rest of the body: it was taken from there already.
+    front: Option<Bytes>,
     body: RequestBody,
     state: UploadState,
     limit: u64,
@@ -78,8 +98,60 @@ impl Upload {
         if body.is_end_stream() {
             state.0.lock().end = UploadEnd::Whole;
         }
-        Self { body, state, limit }
+        Self {
+            front: None,
+            body,
+            state,
+            limit,
+        }
     }
+
+    /// Takes the whole body; `None` if it is longer than `most` bytes, and then it is as if nothing was taken.
+    pub(crate) fn poll_collect(
+        &mut self,
+        most: usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, BodyError>> {
+        let mut taken = self.front.take().map_or_else(BytesMut::new, BytesMut::from);
+        loop {
+            let polled = if taken.len() > most {
+                Poll::Ready(Ok(None))
+            } else {
+                match Pin::new(&mut self.body).poll_frame(cx) {
+                    Poll::Ready(None) => return Poll::Ready(Ok(Some(taken.freeze()))),
+                    Poll::Ready(Some(Ok(frame))) => {
+                        if let Ok(data) = frame.into_data() {
+                            taken.extend_from_slice(&data);
+                        }
+                        continue;
+                    }
+                    Poll::Ready(Some(Err(broke))) => Poll::Ready(Err(broke)),
+                    Poll::Pending => Poll::Pending,
+                }
+            };
+            self.front = Some(taken.freeze());
+            return polled;
+        }
+    }
+
+    /// Puts back a whole body that was taken.
+    pub(crate) fn put_back(&mut self, body: Bytes) {
+        self.body = nothing();
+        self.front = Some(body);
+    }
+
+    /// Sends these bytes in place of those that were taken, of which `facts` are known.
+    pub(crate) fn replace(&mut self, body: Bytes, facts: RequestFacts) {
+        let mut state = self.state.0.lock();
+        state.scan = None;
+        state.facts = Some(facts);
+        drop(state);
+        self.put_back(body);
+    }
+}
+
+fn nothing() -> RequestBody {
+    RequestBody::new(Empty::new().map_err(|never| match never {}))
 }
 
 /// The body grew over the limit.
@@ -98,7 +170,10 @@ impl Body for Upload {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = self.get_mut();
-        let frame = ready!(Pin::new(&mut this.body).poll_frame(cx));
+        let frame = match this.front.take() {
+            Some(front) => Some(Ok(Frame::data(front))),
+            None => ready!(Pin::new(&mut this.body).poll_frame(cx)),
+        };
         let mut state = this.state.0.lock();
         match &frame {
             Some(Ok(frame)) => {
@@ -123,10 +198,17 @@ impl Body for Upload {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.front.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let front = self.front.as_ref().map_or(0, Bytes::len) as u64;
+        let rest = self.body.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower().saturating_add(front));
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper.saturating_add(front));
+        }
+        hint
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Scalar;
-use crate::checked::{EngineProtocol, Level, LogFormat};
+use crate::checked::{Accumulation, EngineProtocol, Level, LogFormat, Usage};
 use crate::fault::Complaint;
 
 /// A word that stands for a `T`.
@@ -25,6 +25,36 @@ pub(crate) const ENGINE_PROTOCOLS: Choice<EngineProtocol> = Choice {
         ("auto", EngineProtocol::Auto),
         ("http1", EngineProtocol::Http1),
         ("http2", EngineProtocol::Http2),
+    ],
+};
+
+/// Kinds of engine, by their names; none is not known yet.
+pub(crate) const ENGINE_KINDS: Choice<Option<&'static str>> = Choice {
+    name: "word",
+    options: &[
+        ("auto", None),
+        ("vllm", Some("vllm")),
+        ("sglang", Some("sglang")),
+        ("trtllm", Some("trtllm")),
+        ("triton", Some("triton")),
+        ("tgi", Some("tgi")),
+        ("llamacpp", Some("llamacpp")),
+    ],
+};
+
+/// What to do about usage that a stream does not ask for.
+pub(crate) const USAGES: Choice<Usage> = Choice {
+    name: "word",
+    options: &[("observe", Usage::Observe), ("inject", Usage::Inject)],
+};
+
+/// What an event states of something that grows; none is found out or left unknown.
+pub(crate) const ACCUMULATIONS: Choice<Option<Accumulation>> = Choice {
+    name: "word",
+    options: &[
+        ("auto", None),
+        ("delta", Some(Accumulation::Delta)),
+        ("cumulative", Some(Accumulation::Cumulative)),
     ],
 };
 

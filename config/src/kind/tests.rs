@@ -262,3 +262,27 @@ fn names_of_models() {
         ],
     );
 }
+
+#[test]
+fn a_route_is_a_path_and_the_name_of_a_known_route() {
+    use super::{RouteText, Scalar};
+    for (text, shown) in [
+        ("/team/chat=/v1/chat/completions", true),
+        ("/*/chat=/", true),
+        ("/a=b=/generate", true),
+        ("/v2/x=/v2/models/*/generate", true),
+        ("/team/chat", false),
+        ("team=/generate", false),
+        ("/team chat=/generate", false),
+        ("/team?x=1=/generate", false),
+        ("/team=/v1/embeddings", false),
+        ("=/generate", false),
+    ] {
+        let read = RouteText.parse(text);
+        let again = read.map(|route| RouteText.show(&route).to_string());
+        assert_eq!(again.is_ok(), shown, "{text}");
+        if let Ok(again) = again {
+            assert_eq!(again, format!("{text:?}"));
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::{
     Added, Buckets, CONCURRENCY, ENDPOINT, Family, Form, INPUT_LEN, KIND, Kind, MODEL, OURS,
-    OUTCOME, OUTCOME_CLASS, OUTPUT_LEN, QUANTITY, REASON, SOURCE, Stability, Unit, edges,
+    OUTCOME, OUTCOME_CLASS, OUTPUT_LEN, QUANTITY, REASON, ROUTE, SOURCE, Stability, Unit, edges,
 };
 
 const SHAPED: &[&str] = &[MODEL, INPUT_LEN, OUTPUT_LEN, CONCURRENCY];
@@ -50,6 +50,7 @@ pub static ALL: &[&Family] = &[
     &CLIENT_LIMITED,
     &BUFFERED_UPSTREAM,
     &UNMEASURED,
+    &PASSED_REQUESTS,
     &ANOMALIES,
     &REJECTED_REQUESTS,
     &LABEL_OVERFLOW,
@@ -300,7 +301,18 @@ pub static UNMEASURED: Family = Family {
     kind: Kind::Counter,
     labels: &[REASON],
     stability: Stability::Stable,
-    help: "Exchanges that were forwarded but not, or not wholly, understood: compressed body, event over the limit, failed observer, upgraded connection, route that isn't read.",
+    help: "Exchanges that were forwarded but not, or not wholly, understood: compressed body, event over the limit, failed observer.",
+    absent: NEVER,
+};
+
+/// Traffic that there is nothing to read in.
+pub static PASSED_REQUESTS: Family = Family {
+    name: "passed_requests",
+    unit: None,
+    kind: Kind::Counter,
+    labels: &[ROUTE],
+    stability: Stability::Experimental,
+    help: "Requests forwarded without being measured, since no tokens answer them, by what the route serves.",
     absent: NEVER,
 };
 
@@ -333,7 +345,7 @@ pub static LABEL_OVERFLOW: Family = Family {
     kind: Kind::Counter,
     labels: &["label"],
     stability: Stability::Stable,
-    help: "Times a label value was refused by a limit. model: a name of the engine's list was not taken; shape: an observation went to the overflow cell; reason, kind: a value outside the closed set became other.",
+    help: "Times a label value was refused by a limit. model: a name of the engine's list was not taken; shape: an observation went to the overflow cell; route, reason, kind: a value outside the closed set became other.",
     absent: NEVER,
 };
 

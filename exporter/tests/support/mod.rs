@@ -24,6 +24,7 @@ pub(crate) fn vocabulary() -> Vocabulary {
             .map(Endpoint::as_str)
             .to_vec(),
         rejections: vec!["head_too_large", "ambiguous_framing"],
+        passing: vec!["embeddings", "other"],
         anomalies: vec!["bad_json", "oversize_event"],
     }
 }
