@@ -25,6 +25,11 @@ const ROOMS: &[Room] = &[
         tests_use: &[],
     },
     Room {
+        name: "judge",
+        uses: &["measure"],
+        tests_use: &["wire"],
+    },
+    Room {
         name: "config",
         uses: &[],
         tests_use: &[],

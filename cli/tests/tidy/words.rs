@@ -27,6 +27,7 @@ const TOP_LEVEL: &[&str] = &[
     "docs",
     "exporter",
     "grafana",
+    "judge",
     "k8s",
     "measure",
     "proxy",

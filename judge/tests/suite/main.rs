@@ -1,0 +1,18 @@
+//! The room's tests: the vectors, and what holds for every input.
+
+// The room's alias, as everywhere else.
+extern crate loadproof_judge as judge;
+
+#[path = "../vectors/mod.rs"]
+mod vectors;
+
+mod arms;
+mod criteria;
+mod dashboards;
+mod independent;
+mod replays;
+mod scorers;
+mod toy_queue;
+mod truths;
+mod vector_files;
+mod verdicts;
