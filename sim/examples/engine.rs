@@ -1,6 +1,6 @@
 //! The simulated engine as a program: serves until Ctrl-C, prints its address first and a summary last.
 //!
-//! `cargo run -p loadproof-sim --example engine -- --port 0`
+//! `cargo run -p loadproof-sim --example engine -- --port 0 --engine sglang`
 //!
 //! Its clock is the machine's `CLOCK_MONOTONIC`, so that the stamps of scripted events can be subtracted from those of a
 //! client in another process.
@@ -9,10 +9,11 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 
 use clap::{Parser, ValueEnum};
-use loadproof_sim::{Clock, Options, Pacing, Profile, Server};
+use loadproof_sim::{Clock, Options, Pacing, Personality, Profile, Server};
 use tokio::net::TcpListener;
+use wire::EngineKind;
 
-/// An LLM engine that is none: vLLM's routes around a simulated scheduler.
+/// An LLM engine that is none: an engine's routes around a simulated scheduler.
 #[derive(Parser)]
 struct Arguments {
     /// Address to listen on.
@@ -21,6 +22,9 @@ struct Arguments {
     /// Port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 8000)]
     port: u16,
+    /// Which engine it plays.
+    #[arg(long, default_value = "vllm", value_parser = engine)]
+    engine: EngineKind,
     /// How fast the engine is and what it has room for. All figures are invented.
     #[arg(long, value_enum, default_value_t = Deployment::SmallGpu)]
     profile: Deployment,
@@ -30,6 +34,13 @@ struct Arguments {
     /// Name of the served model.
     #[arg(long, default_value = "sim-8b")]
     model: String,
+}
+
+fn engine(name: &str) -> Result<EngineKind, String> {
+    EngineKind::of(name).ok_or_else(|| {
+        let names = EngineKind::ALL.map(EngineKind::as_str).join(", ");
+        format!("no such engine; use one of {names}")
+    })
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -57,6 +68,7 @@ async fn main() -> io::Result<()> {
     let arguments = Arguments::parse();
     let listener = TcpListener::bind((arguments.host, arguments.port)).await?;
     let options = Options {
+        personality: Personality::of(arguments.engine),
         seed: arguments.seed,
         pacing: Pacing::Precise,
         model: arguments.model,

@@ -1,24 +1,28 @@
-//! One answer: its texts, its counts, its events, and all of it in one body.
+//! One answer: what was generated of it, and all of it in one body.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::sync::watch;
 use wire::Endpoint;
-use wire::encode::{self, Delta, ErrorObject, Identity, Usage};
+use wire::encode::{
+    Manner, Part, Settings, Sheet, Step, Times, Token, TokenKind, Usage, Wishes, Writer, Written,
+};
 
 use crate::driver::Progress;
 use crate::engine::Finish;
 use crate::exchange::Exchange;
 use crate::fault::{ErrorShape, Faults, Midway};
 use crate::link::Note;
+use crate::personality::Personality;
 use crate::request::Ask;
-use crate::text::push_token;
+use crate::text::Word;
 use crate::truth::Kind;
 
 /// What all answers of a server have in common.
 #[derive(Debug)]
 pub(crate) struct Voice {
+    pub(crate) personality: Personality,
     pub(crate) model: String,
     pub(crate) fingerprint: String,
     pub(crate) created: u64,
@@ -28,12 +32,10 @@ pub(crate) struct Voice {
 /// One answer to be told.
 #[derive(Debug)]
 pub(crate) struct Story {
-    pub(crate) voice: Arc<Voice>,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) id: String,
     pub(crate) ask: Ask,
     pub(crate) faults: Faults,
     pub(crate) exchange: Arc<Exchange>,
+    pub(crate) writer: Writer,
 }
 
 /// What comes instead of a whole answer.
@@ -47,14 +49,52 @@ pub(crate) enum NoWhole {
     Error,
 }
 
-/// A piece of one choice: its texts and what they carry.
-#[derive(Debug, Default)]
-pub(crate) struct Piece {
-    pub(crate) answer: String,
-    reasoning: String,
-    answer_tokens: u32,
-    reasoning_tokens: u32,
-    silent_tokens: u32,
+/// A whole answer.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) body: Bytes,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) total: Usage,
+    /// The engine's times of the first choice.
+    pub(crate) times: Times,
+}
+
+impl Voice {
+    /// How an answer with this id is to be written.
+    pub(crate) fn manner(
+        &self,
+        (endpoint, id): (Endpoint, String),
+        ask: &Ask,
+        faults: &Faults,
+    ) -> Manner {
+        let Personality {
+            engine,
+            text,
+            request_metrics,
+        } = self.personality;
+        Manner {
+            engine,
+            endpoint,
+            streamed: ask.stream,
+            id,
+            created: self.created,
+            model: self.model.clone(),
+            fingerprint: self.fingerprint.clone(),
+            n: ask.n,
+            prompts: index(ask.prompts.len()),
+            limit: ask.limit,
+            wishes: Wishes {
+                usage: ask.wishes.usage && !faults.no_usage,
+                ..ask.wishes
+            },
+            settings: Settings {
+                text,
+                cache_report: self.prompt_tokens_details,
+                request_metrics,
+                reasons: ask.reasoning_tokens > 0,
+            },
+        }
+    }
 }
 
 impl Story {
@@ -62,7 +102,7 @@ impl Story {
     pub(crate) async fn whole(
         mut self,
         mut progress: watch::Receiver<Vec<Progress>>,
-    ) -> Result<(Bytes, Vec<Note>), NoWhole> {
+    ) -> Result<Whole, NoWhole> {
         loop {
             let choices = progress.borrow_and_update().clone();
             self.midway_of_whole(&choices).await?;
@@ -90,164 +130,153 @@ impl Story {
         }
     }
 
-    fn body(&self, choices: &[Progress]) -> (Bytes, Vec<Note>) {
-        let pieces: Vec<Piece> = (0..)
-            .zip(choices)
-            .map(|(at, choice)| self.piece(at, 0, *choice))
-            .collect();
-        let bodies: Vec<encode::Choice<'_>> = pieces
-            .iter()
-            .zip(choices)
-            .map(|(piece, choice)| encode::Choice {
-                text: &piece.answer,
-                reasoning: (piece.reasoning_tokens > 0).then_some(piece.reasoning.as_str()),
-                finish: choice.finish.map_or("abort", Finish::as_str),
-            })
-            .collect();
-        let total = self.total(choices);
+    fn body(&mut self, choices: &[Progress]) -> Whole {
+        let mut unread = Sheet::default();
+        let mut notes = Vec::new();
+        for (at, progress) in choices.iter().enumerate() {
+            let words = self.words(at, 0, *progress);
+            let tokens: Vec<Token<'_>> = words.iter().map(Word::token).collect();
+            let step = self.step(at, *progress, &tokens);
+            self.writer.step(&step, &mut unread);
+            notes.extend(notes_of(index(at), &tokens));
+        }
+        let mut body = Vec::new();
+        let stated = self.writer.whole(&mut body);
         self.exchange.note(|record| {
-            record.usage = Some(total);
+            record.usage = stated.map(|stated| self.said(stated));
             record.cached_tokens = choices.first().map(|choice| u64::from(choice.cached));
             record.finish = choices.iter().map(|choice| choice.finish).collect();
+            record.times = choices.iter().map(|choice| choice.times).collect();
         });
-        let mut body = Vec::new();
-        self.identity().whole(&mut body, &bodies, total);
-        let notes = (0..)
-            .zip(&pieces)
-            .flat_map(|(at, piece)| piece.notes(at))
-            .collect();
-        (body.into(), notes)
-    }
-
-    pub(crate) fn identity(&self) -> Identity<'_> {
-        Identity {
-            endpoint: self.endpoint,
-            id: &self.id,
-            created: self.voice.created,
-            model: &self.voice.model,
-            fingerprint: &self.voice.fingerprint,
+        Whole {
+            body: body.into(),
+            notes,
+            total: self.total(choices),
+            times: choices
+                .first()
+                .map(|choice| choice.times)
+                .unwrap_or_default(),
         }
     }
 
     /// The tokens of a choice from number `from` on.
-    pub(crate) fn piece(&self, choice: u32, from: u32, progress: Progress) -> Piece {
-        let mut piece = Piece::default();
+    pub(crate) fn words(&self, choice: usize, from: u32, progress: Progress) -> Vec<Word> {
+        let choice = index(choice);
         let spoken = progress.tokens - u32::from(progress.finish == Some(Finish::Stop));
-        for index in from..spoken {
-            if index < self.ask.reasoning_tokens {
-                push_token(&mut piece.reasoning, choice, index);
-                piece.reasoning_tokens += 1;
+        let said = (from..spoken).map(|index| {
+            let kind = if index < self.ask.reasoning_tokens {
+                TokenKind::Reasoning
             } else {
-                push_token(&mut piece.answer, choice, index);
-                piece.answer_tokens += 1;
-            }
-        }
-        piece.silent_tokens = progress.tokens - spoken;
-        piece
+                TokenKind::Answer
+            };
+            Word::said(choice, index, kind)
+        });
+        let silent = (spoken.max(from)..progress.tokens).map(|_| Word::end_of_text());
+        said.chain(silent).collect()
     }
 
-    /// An event with a piece of a choice.
-    pub(crate) fn delta(&self, choice: usize, progress: Progress, piece: &Piece) -> Vec<u8> {
-        let reasons = self.ask.reasoning_tokens > 0;
-        let delta = Delta {
+    /// What the engine has added to a choice.
+    pub(crate) fn step<'a>(
+        &self,
+        choice: usize,
+        progress: Progress,
+        tokens: &'a [Token<'a>],
+    ) -> Step<'a> {
+        let n = usize::try_from(self.ask.n).unwrap_or(1).max(1);
+        let prompt = self.ask.prompts.get(choice / n);
+        Step {
             choice: index(choice),
-            // With a reasoning parser a chunk without answer text has no `content` at all.
-            text: (!reasons || piece.answer_tokens > 0).then_some(piece.answer.as_str()),
-            reasoning: (piece.reasoning_tokens > 0).then_some(piece.reasoning.as_str()),
-            token_ids: None,
-            finish: progress.finish.map(Finish::as_str),
-            running: self
-                .ask
-                .running_usage
-                .then(|| self.running(choice, progress.tokens)),
-            last: !self.ask.include_usage,
-        };
-        let mut event = Vec::new();
-        self.identity().delta(&mut event, &delta);
-        event
-    }
-
-    /// Counts of one choice so far.
-    pub(crate) fn running(&self, choice: usize, tokens: u32) -> Usage {
-        let prompt = choice
-            .checked_div(usize::try_from(self.ask.n).unwrap_or(1))
-            .unwrap_or(0);
-        Usage {
-            prompt: self
-                .ask
-                .prompts
-                .get(prompt)
-                .map_or(0, |prompt| prompt.len() as u64),
-            completion: tokens.into(),
-            cached: None,
-            reasoning: self.reasoning_of(tokens),
+            tokens,
+            finish: progress.finish,
+            prompt: prompt.map_or(0, |prompt| prompt.len() as u64),
+            cached: progress.cached.into(),
+            times: progress.times,
         }
     }
 
     /// Counts of the whole answer.
     pub(crate) fn total(&self, choices: &[Progress]) -> Usage {
-        let cached = choices.first().map(|choice| u64::from(choice.cached));
-        let reasoning = choices
+        let reasoned = choices
             .iter()
-            .map(|choice| self.reasoning_of(choice.tokens));
-        Usage {
+            .map(|choice| u64::from(self.ask.reasoning_tokens.min(choice.tokens)));
+        self.said(Usage {
             prompt: self.ask.prompt_tokens(),
             completion: choices.iter().map(|choice| u64::from(choice.tokens)).sum(),
-            cached: cached.filter(|_| self.voice.prompt_tokens_details),
-            reasoning: reasoning.sum(),
+            cached: choices.first().map(|choice| u64::from(choice.cached)),
+            reasoning: Some(reasoned.sum()),
+        })
+    }
+
+    /// Counts without what this answer doesn't tell.
+    pub(crate) fn said(&self, usage: Usage) -> Usage {
+        let settings = self.writer.manner().settings;
+        Usage {
+            cached: usage.cached.filter(|_| settings.cache_report),
+            reasoning: usage.reasoning.filter(|_| settings.reasons),
+            ..usage
         }
     }
 
-    /// `None` where the model does not reason.
-    fn reasoning_of(&self, tokens: u32) -> Option<u64> {
-        (self.ask.reasoning_tokens > 0).then(|| self.ask.reasoning_tokens.min(tokens).into())
-    }
-
-    /// An error event of the shape asked for.
-    pub(crate) fn error_event(&self, out: &mut Vec<u8>) {
+    /// An error as the engine writes it, or of the shape asked for. Nothing where the engine breaks off instead.
+    pub(crate) fn error(&mut self, sheet: &mut Sheet) {
         const MESSAGE: &str = "EngineCore encountered an issue – see log";
-        let error = ErrorObject {
-            message: MESSAGE,
-            r#type: "InternalServerError",
-            param: None,
-            code: 500,
-        };
-        let event: &[u8] = match self.faults.error_shape {
-            ErrorShape::Vllm => return self.identity().error(out, &error),
+        let event = match self.faults.error_shape {
+            ErrorShape::Own => return self.writer.error(MESSAGE, sheet),
+            ErrorShape::Vllm => concat!(
+                r#"data: {"error": {"message": "EngineCore encountered an issue", "type": "InternalServerError", "#,
+                r#""param": null, "code": 500}}"#,
+            ),
             ErrorShape::Sglang => concat!(
                 r#"data: {"error": {"object": "error", "message": "Request waiting timeout reached.", "#,
                 r#""type": "SERVICE_UNAVAILABLE", "param": null, "code": 503}}"#,
-                "\n\n"
-            )
-            .as_bytes(),
+            ),
             ErrorShape::Tgi => {
-                b"data: {\"error\":{\"message\":\"Request failed during generation\",\"http_status_code\":424}}\n\n"
+                r#"data: {"error":{"message":"Request failed during generation","http_status_code":424}}"#
             }
-            ErrorShape::Text => b"data: {\"error\":\"executor has been shut down\"}\n\n",
+            ErrorShape::Text => r#"data: {"error":"executor has been shut down"}"#,
         };
-        out.extend_from_slice(event);
+        sheet.foreign(Part::Error, event);
+        sheet.foreign(Part::End, "data: [DONE]");
     }
 }
 
-impl Piece {
-    /// What an event with this piece carries.
-    pub(crate) fn notes(&self, choice: u32) -> impl Iterator<Item = Note> {
-        [
-            (Kind::Reasoning, self.reasoning_tokens),
-            (Kind::Answer, self.answer_tokens),
-            (Kind::Silent, self.silent_tokens),
-        ]
-        .into_iter()
-        .filter(|(_, tokens)| *tokens > 0)
-        .map(move |(kind, tokens)| Note {
-            choice,
-            kind,
-            tokens,
-        })
-    }
+/// What an event of a step carries.
+pub(crate) fn notes(choice: u32, tokens: &[Token<'_>], written: &Written<'_>) -> Vec<Note> {
+    let carried = tokens.get(written.tokens.clone()).unwrap_or_default();
+    let kind = match written.part {
+        Part::Output => return notes_of(choice, carried).collect(),
+        Part::Opening => Kind::Role,
+        Part::Closing => Kind::Closing,
+        Part::Usage => Kind::Usage,
+        Part::Error => Kind::Error,
+        Part::End => Kind::Done,
+    };
+    let tokens = index(carried.len());
+    let kind = if tokens > 0 { Kind::Silent } else { kind };
+    vec![Note {
+        choice,
+        kind,
+        tokens,
+    }]
 }
 
-/// A choice's index as it is written.
+fn notes_of(choice: u32, tokens: &[Token<'_>]) -> impl Iterator<Item = Note> {
+    let count = |kind| index(tokens.iter().filter(|token| token.kind == kind).count());
+    [
+        (Kind::Reasoning, count(TokenKind::Reasoning)),
+        (Kind::Answer, count(TokenKind::Answer)),
+        (Kind::Silent, count(TokenKind::Silent)),
+    ]
+    .into_iter()
+    .filter(|(_, tokens)| *tokens > 0)
+    .map(move |(kind, tokens)| Note {
+        choice,
+        kind,
+        tokens,
+    })
+}
+
+/// A count as it is written.
 pub(crate) fn index(choice: usize) -> u32 {
     u32::try_from(choice).unwrap_or(u32::MAX)
 }

@@ -3,25 +3,26 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, SERVER, VARY};
+use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
-use http::{HeaderValue, Response, StatusCode, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::sync::watch;
-use wire::Endpoint;
-use wire::encode::ErrorObject;
+use wire::encode::{self, RefusedStream, Writer};
+use wire::{Endpoint, EngineKind};
 
-use crate::answer::{NoWhole, Story};
+use crate::answer::{NoWhole, Story, Whole};
 use crate::driver::Progress;
 use crate::engine::Refusal;
 use crate::exchange::Exchange;
-use crate::fault::{Faults, Instead};
+use crate::fault::{Faults, Instead, Midway};
 use crate::link::{Link, Note};
-use crate::outbox::{AnswerBody, BrokeOff, Framing, Outbox, Teller};
+use crate::outbox::{AnswerBody, BrokeOff, Framing, Outbox, Signs, Teller};
 use crate::pace::Pace;
+use crate::personality::{HeadTime, Personality};
 use crate::request::{Ask, header_list};
-use crate::routes::{Answer, JSON, Routes, UVICORN};
+use crate::routes::{Answer, JSON, Routes};
 use crate::script::{SCRIPT_HEADER, Script};
 use crate::telling::Telling;
 use crate::truth::Ended;
@@ -37,6 +38,13 @@ pub(crate) struct Call<'a> {
     pub(crate) endpoint: Endpoint,
     pub(crate) faults: Faults,
     pub(crate) head: Parts,
+}
+
+/// What came of waiting for the moment of a head.
+#[derive(Debug, PartialEq, Eq)]
+enum Waited {
+    UntilDue,
+    InVain,
 }
 
 impl Call<'_> {
@@ -62,10 +70,13 @@ impl Call<'_> {
         match self.faults.instead {
             Some(Instead::Status(status)) => Ok(self.refuse(status, "as the request asked", None)),
             Some(instead) => self.leave(instead).await,
-            None => match Ask::parse(self.endpoint, &self.head.headers, &body) {
-                Ok(ask) => self.ask(ask, arrived_ns).await,
-                Err(error) => Ok(self.bad_request(&error.to_string(), error.param())),
-            },
+            None => {
+                let (personality, headers) = (self.personality(), &self.head.headers);
+                match Ask::parse(personality, self.endpoint, headers, &body) {
+                    Ok(ask) => self.ask(ask, arrived_ns).await,
+                    Err(error) => Ok(self.bad_request(&error.to_string(), error.param())),
+                }
+            }
         }
     }
 
@@ -104,13 +115,8 @@ impl Call<'_> {
     }
 
     async fn ask(self, ask: Ask, arrived_ns: u64) -> Answer {
-        if let Some(model) = ask
-            .model
-            .as_ref()
-            .filter(|model| **model != self.routes.voice.model)
-        {
-            let message = format!("The model `{model}` does not exist.");
-            return Ok(self.refuse(StatusCode::NOT_FOUND, &message, Some("model")));
+        if let Some(refused) = self.unknown_model(&ask) {
+            return Ok(refused);
         }
         let tokens = ask.prompt_tokens();
         self.exchange
@@ -124,23 +130,76 @@ impl Call<'_> {
         }
         match self.routes.queue.submit(ask.requests()).await {
             Some(Ok(progress)) => self.tell(ask, progress).await,
-            Some(Err(refusal @ Refusal::QueueFull { .. })) => {
-                Ok(self.refuse(StatusCode::SERVICE_UNAVAILABLE, &refusal.to_string(), None))
-            }
-            Some(Err(refusal)) => Ok(self.bad_request(&refusal.to_string(), None)),
+            Some(Err(refusal)) => Ok(self.refuse_ask(&ask, &refusal)),
             None => Ok(self.internal_error("the engine is not running")),
         }
     }
 
+    /// A refusal if the request is for another model than the served one, and the engine minds.
+    fn unknown_model(&self, ask: &Ask) -> Option<Response<AnswerBody>> {
+        let served = self.routes.voice.model.as_str();
+        if let Some(model) = in_path(self.head.uri.path()).filter(|model| *model != served) {
+            let message = format!("Request for unknown model: '{model}' is not found");
+            return Some(self.bad_request(&message, None));
+        }
+        let model = ask.model.as_deref().filter(|model| *model != served)?;
+        let message = format!("The model `{model}` does not exist.");
+        self.personality()
+            .knows_its_model()
+            .then(|| self.refuse(StatusCode::NOT_FOUND, &message, Some("model")))
+    }
+
+    /// Refuses what the engine doesn't take: on some routes by an event, if events were asked for.
+    fn refuse_ask(&self, ask: &Ask, refusal: &Refusal) -> Response<AnswerBody> {
+        let full = matches!(refusal, Refusal::QueueFull { .. });
+        let status = match self.personality().engine {
+            EngineKind::Tgi if full => StatusCode::TOO_MANY_REQUESTS,
+            _ if full => StatusCode::SERVICE_UNAVAILABLE,
+            _ => self.bad_status(),
+        };
+        let message = refusal.to_string();
+        let spelled = encode::Refusal {
+            status: status.as_u16(),
+            message: &message,
+            param: None,
+        };
+        let stream = spelled
+            .of_stream(self.personality().engine, self.endpoint)
+            .filter(|_| ask.stream);
+        match stream {
+            Some(stream) => self.refuse_stream(stream),
+            None => self.refuse(status, &message, None),
+        }
+    }
+
+    fn refuse_stream(&self, refused: RefusedStream) -> Response<AnswerBody> {
+        let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::OK);
+        if status.is_success() {
+            self.exchange.ends_as(Ended::Errored);
+        }
+        let body = self.body(status, refused.events.into(), Vec::new());
+        let mut response = self.dressed(body);
+        *response.status_mut() = status;
+        self.personality()
+            .dress_stream(self.endpoint, response.headers_mut());
+        response
+    }
+
     /// Answers with what the engine generates.
-    async fn tell(self, ask: Ask, progress: watch::Receiver<Vec<Progress>>) -> Answer {
+    async fn tell(self, ask: Ask, mut progress: watch::Receiver<Vec<Progress>>) -> Answer {
         let stream = ask.stream;
-        let story = self.story(ask);
+        let Some(story) = self.story(ask) else {
+            return Ok(self.internal_error("the engine has no such route"));
+        };
         if stream {
+            if self.wait_for_head(&mut progress).await? == Waited::InVain {
+                self.exchange.ends_as(Ended::Errored);
+                return Ok(self.internal_error("EngineCore encountered an issue"));
+            }
             return Ok(self.stream(|outbox| Box::pin(Telling::new(story, outbox, progress).tell())));
         }
         match story.whole(progress).await {
-            Ok((body, notes)) => Ok(self.respond(StatusCode::OK, body, notes)),
+            Ok(whole) => Ok(self.whole(whole)),
             Err(NoWhole::Died) => self.leave(Instead::Die).await,
             Err(NoWhole::Reset) => self.leave(Instead::Reset).await,
             Err(NoWhole::Error) => {
@@ -150,35 +209,87 @@ impl Call<'_> {
         }
     }
 
+    /// Waits until the head of a stream is due. An error that is to come before any token takes its place where there was
+    /// something to wait for.
+    async fn wait_for_head(
+        &self,
+        progress: &mut watch::Receiver<Vec<Progress>>,
+    ) -> Result<Waited, BrokeOff> {
+        let due: fn(&Progress) -> bool = match self.personality().head_time(self.endpoint) {
+            HeadTime::AtOnce => return Ok(Waited::UntilDue),
+            HeadTime::Admitted => |choice| choice.admitted,
+            HeadTime::FirstToken => |choice| choice.tokens > 0,
+        };
+        if matches!(self.faults.midway, Some((0, Midway::ErrorEvent))) {
+            return Ok(Waited::InVain);
+        }
+        let waited = progress
+            .wait_for(|choices| choices.iter().any(due))
+            .await
+            .map(drop);
+        waited.map(|()| Waited::UntilDue).map_err(|_| BrokeOff)
+    }
+
+    fn whole(&self, whole: Whole) -> Response<AnswerBody> {
+        let body = self.body(StatusCode::OK, whole.body, whole.notes);
+        let mut response = self.json(StatusCode::OK, body);
+        if self.personality().engine == EngineKind::Tgi {
+            let times = whole.times;
+            let e2e_ms = times.last_token_ns / 1_000_000;
+            let queue_ms = times.admitted_ns / 1_000_000;
+            let inference_ms = times.last_token_ns.saturating_sub(times.admitted_ns) / 1_000_000;
+            let tokens = whole.total.completion;
+            put_numbers(
+                response.headers_mut(),
+                [
+                    ("x-total-time", e2e_ms),
+                    ("x-validation-time", 0),
+                    ("x-queue-time", queue_ms),
+                    ("x-inference-time", inference_ms),
+                    ("x-time-per-token", inference_ms / tokens.max(1)),
+                    ("x-prompt-tokens", whole.total.prompt),
+                    ("x-generated-tokens", tokens),
+                ],
+            );
+        }
+        response
+    }
+
     fn scripted(&self, ask: Ask, script: Script, arrived_ns: u64) -> Response<AnswerBody> {
-        let story = self.story(ask);
+        let Some(story) = self.story(ask) else {
+            return self.internal_error("the engine has no such route");
+        };
         let clock = self.routes.book.clock.clone();
         let pace = Pace::new(clock.clone(), self.routes.pacing);
         self.stream(|outbox| Box::pin(script.tell(story, outbox, (clock, pace), arrived_ns)))
     }
 
-    fn story(&self, ask: Ask) -> Story {
-        let prefix = match self.endpoint {
-            Endpoint::ChatCompletions => "chatcmpl",
-            _ => "cmpl",
+    fn story(&self, ask: Ask) -> Option<Story> {
+        let given = match self.personality().engine {
+            EngineKind::Vllm => self
+                .head
+                .headers
+                .get("x-request-id")
+                .and_then(|id| id.to_str().ok())
+                .map(str::to_owned),
+            EngineKind::Sglang => ask.rid.clone(),
+            _ => None,
         };
-        let given = self
-            .head
-            .headers
-            .get("x-request-id")
-            .and_then(|id| id.to_str().ok());
-        let id = match given {
-            Some(id) => format!("{prefix}-{id}"),
-            None => format!("{prefix}-{}", self.exchange.id()),
-        };
-        Story {
-            voice: Arc::clone(&self.routes.voice),
-            endpoint: self.endpoint,
-            id,
+        let id = given.unwrap_or_else(|| self.exchange.id());
+        let manner = self
+            .routes
+            .voice
+            .manner((self.endpoint, id), &ask, &self.faults);
+        let keep_alive = self.faults.keep_alive;
+        Some(Story {
+            writer: Writer::new(manner)?,
             ask,
-            faults: self.faults.clone(),
+            faults: Faults {
+                keep_alive: keep_alive.or(self.personality().keep_alive()),
+                ..self.faults.clone()
+            },
             exchange: Arc::clone(&self.exchange),
-        }
+        })
     }
 
     fn stream(&self, tell: impl FnOnce(Outbox) -> Teller) -> Response<AnswerBody> {
@@ -189,19 +300,20 @@ impl Call<'_> {
         };
         self.exchange
             .note(|record| record.status = Some(StatusCode::OK.as_u16()));
+        let personality = self.personality();
+        let signs = Signs {
+            comment: encode::keep_alive(personality.engine, self.endpoint),
+            together: personality.writes_together(),
+        };
         let body = AnswerBody::stream(
             self.link,
             Arc::clone(&self.exchange),
-            (framing, self.faults.dress),
+            (framing, self.faults.dress, signs),
             tell,
         );
         let mut response = self.dressed(body);
         let fields = response.headers_mut();
-        fields.insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("text/event-stream; charset=utf-8"),
-        );
-        fields.insert(VARY, HeaderValue::from_static("Origin"));
+        personality.dress_stream(self.endpoint, fields);
         if self.faults.dress.gzip {
             fields.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
@@ -222,34 +334,28 @@ impl Call<'_> {
 
     /// Refuses it as one that can never be served.
     pub(crate) fn bad_request(&self, message: &str, param: Option<&str>) -> Response<AnswerBody> {
-        self.refuse(StatusCode::BAD_REQUEST, message, param)
+        self.refuse(self.bad_status(), message, param)
     }
 
     fn internal_error(&self, message: &str) -> Response<AnswerBody> {
         self.refuse(StatusCode::INTERNAL_SERVER_ERROR, message, None)
     }
 
-    /// Answers with vLLM's error object.
+    /// Answers with the engine's error object.
     fn refuse(
         &self,
         status: StatusCode,
         message: &str,
         param: Option<&str>,
     ) -> Response<AnswerBody> {
-        let kind = match status {
-            StatusCode::NOT_FOUND => "NotFoundError",
-            status if status.is_server_error() => "InternalServerError",
-            _ => "BadRequestError",
-        };
-        let mut body = Vec::new();
-        ErrorObject {
+        let refusal = encode::Refusal {
+            status: status.as_u16(),
             message,
-            r#type: kind,
             param,
-            code: status.as_u16(),
-        }
-        .compact(&mut body);
-        let mut response = self.respond(status, body.into(), Vec::new());
+        };
+        let body = refusal.body(self.personality().engine, self.endpoint);
+        let body = self.body(status, body.into(), Vec::new());
+        let mut response = self.json(status, body);
         if matches!(
             status,
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
@@ -261,16 +367,19 @@ impl Call<'_> {
         response
     }
 
-    /// Answers with one JSON body.
-    fn respond(&self, status: StatusCode, body: Bytes, notes: Vec<Note>) -> Response<AnswerBody> {
+    fn body(&self, status: StatusCode, body: Bytes, notes: Vec<Note>) -> AnswerBody {
         self.exchange
             .note(|record| record.status = Some(status.as_u16()));
-        let body = AnswerBody::whole(self.link, Some(Arc::clone(&self.exchange)), body, notes);
+        AnswerBody::whole(self.link, Some(Arc::clone(&self.exchange)), body, notes)
+    }
+
+    /// Answers with one JSON body.
+    fn json(&self, status: StatusCode, body: AnswerBody) -> Response<AnswerBody> {
         let mut response = self.dressed(body);
         *response.status_mut() = status;
-        response
-            .headers_mut()
-            .insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        let fields = response.headers_mut();
+        self.personality().dress(fields);
+        fields.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         response
     }
 
@@ -283,7 +392,29 @@ impl Call<'_> {
         if self.faults.http10 {
             *response.version_mut() = Version::HTTP_10;
         }
-        response.headers_mut().insert(SERVER, UVICORN);
         response
+    }
+
+    fn personality(&self) -> Personality {
+        self.routes.voice.personality
+    }
+
+    /// The status of a request that can never be served.
+    fn bad_status(&self) -> StatusCode {
+        match self.personality().engine {
+            EngineKind::Tgi => StatusCode::UNPROCESSABLE_ENTITY,
+            _ => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+/// The model's name in Triton's paths.
+fn in_path(path: &str) -> Option<&str> {
+    path.strip_prefix("/v2/models/")?.split('/').next()
+}
+
+fn put_numbers<const N: usize>(fields: &mut HeaderMap, numbers: [(&'static str, u64); N]) {
+    for (name, number) in numbers {
+        fields.insert(HeaderName::from_static(name), number.into());
     }
 }

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
+use wire::encode::Times;
 
 use crate::clock::Clock;
-use crate::engine::{Engine, Finish, Load, Refusal, Request, RequestId, Step};
+use crate::engine::{Engine, Finish, Load, Refusal, Request, RequestId, Step, Work};
 use crate::pace::Pace;
 
 /// Lateness that is the timer's, not the engine's.
@@ -30,13 +31,17 @@ pub(crate) struct Progress {
     /// Prompt tokens from the prefix cache; means something once there is a token.
     pub(crate) cached: u32,
     pub(crate) finish: Option<Finish>,
+    /// It has left the queue.
+    pub(crate) admitted: bool,
+    /// The engine's times of it so far, on the planned schedule.
+    pub(crate) times: Times,
 }
 
 /// Asks the engine for answers.
 #[derive(Debug, Clone)]
 pub(crate) struct EngineQueue {
     jobs: mpsc::Sender<Job>,
-    load: watch::Receiver<Load>,
+    state: watch::Receiver<(Load, Work)>,
 }
 
 /// The choices of one exchange.
@@ -51,7 +56,7 @@ pub(crate) struct Driver {
     clock: Clock,
     pace: Pace,
     jobs: mpsc::Receiver<Job>,
-    load: watch::Sender<Load>,
+    state: watch::Sender<(Load, Work)>,
     open: BTreeMap<RequestId, Open>,
 }
 
@@ -59,33 +64,28 @@ pub(crate) struct Driver {
 struct Open {
     progress: Arc<watch::Sender<Vec<Progress>>>,
     choice: usize,
+    submitted_ns: u64,
 }
 
 impl EngineQueue {
     /// A queue and the driver that serves it.
     pub(crate) fn new(engine: Engine, clock: Clock, pace: Pace) -> (Self, Driver) {
         let (jobs, receiver) = mpsc::channel(QUEUE);
-        let (load, load_seen) = watch::channel(Load::default());
+        let (state, seen) = watch::channel((Load::default(), Work::default()));
         let driver = Driver {
             engine,
             clock,
             pace,
             jobs: receiver,
-            load,
+            state,
             open: BTreeMap::new(),
         };
-        (
-            Self {
-                jobs,
-                load: load_seen,
-            },
-            driver,
-        )
+        (Self { jobs, state: seen }, driver)
     }
 
-    /// What the engine holds.
-    pub(crate) fn load(&self) -> Load {
-        *self.load.borrow()
+    /// What the engine holds, and what it has done.
+    pub(crate) fn state(&self) -> (Load, Work) {
+        *self.state.borrow()
     }
 
     /// Submits the choices of one exchange, all or none. `None` if the engine is not running.
@@ -130,7 +130,19 @@ impl Driver {
 
     fn begin(&mut self, at_ns: u64) -> Option<Step> {
         let step = self.engine.step(at_ns);
-        self.load.send_replace(self.engine.load());
+        self.state
+            .send_replace((self.engine.load(), self.engine.work()));
+        for (id, starts_at_ns) in step
+            .iter()
+            .flat_map(|step| step.admitted.iter().map(|id| (id, step.starts_at_ns)))
+        {
+            if let Some(open) = self.open.get(id) {
+                open.update(|progress, submitted_ns| {
+                    progress.admitted = true;
+                    progress.times.admitted_ns = starts_at_ns.saturating_sub(submitted_ns);
+                });
+            }
+        }
         step
     }
 
@@ -149,6 +161,7 @@ impl Driver {
                 }
             }
         }
+        let submitted_ns = self.clock.stamp();
         let (progress, seen) = watch::channel(vec![Progress::default(); ids.len()]);
         let progress = Arc::new(progress);
         for (choice, id) in ids.into_iter().enumerate() {
@@ -157,11 +170,13 @@ impl Driver {
                 Open {
                     progress: Arc::clone(&progress),
                     choice,
+                    submitted_ns,
                 },
             );
         }
         let _ = job.accepted.send(Ok(seen));
-        self.load.send_replace(self.engine.load());
+        self.state
+            .send_replace((self.engine.load(), self.engine.work()));
     }
 
     fn deliver(&mut self, step: &Step) {
@@ -169,12 +184,15 @@ impl Driver {
             let Some(open) = self.open.get(&emission.id) else {
                 continue;
             };
-            open.progress.send_modify(|choices| {
-                if let Some(progress) = choices.get_mut(open.choice) {
-                    progress.tokens += emission.tokens;
-                    progress.cached = emission.cached;
-                    progress.finish = emission.finished;
+            open.update(|progress, submitted_ns| {
+                let at_ns = step.ends_at_ns.saturating_sub(submitted_ns);
+                if progress.tokens == 0 {
+                    progress.times.first_token_ns = at_ns;
                 }
+                progress.times.last_token_ns = at_ns;
+                progress.tokens += emission.tokens;
+                progress.cached = emission.cached;
+                progress.finish = emission.finished;
             });
             if emission.finished.is_some() {
                 self.open.remove(&emission.id);
@@ -186,5 +204,16 @@ impl Driver {
         {
             self.engine.cancel(id);
         }
+    }
+}
+
+impl Open {
+    /// Changes its progress, told when it was submitted.
+    fn update(&self, change: impl FnOnce(&mut Progress, u64)) {
+        self.progress.send_modify(|choices| {
+            if let Some(progress) = choices.get_mut(self.choice) {
+                change(progress, self.submitted_ns);
+            }
+        });
     }
 }

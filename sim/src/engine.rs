@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+pub use wire::encode::Finish;
 
 use self::prompt::block_hashes;
 use self::sequence::Sequence;
@@ -34,25 +35,6 @@ pub struct Request {
     pub output_tokens: u32,
     /// Why it ends after them.
     pub finish: Finish,
-}
-
-/// Why a sequence ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Finish {
-    /// Its limit was reached.
-    Length,
-    /// Its last token is the end-of-text token, which shows nothing.
-    Stop,
-}
-
-impl Finish {
-    /// As the OpenAI routes spell it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Stop => "stop",
-        }
-    }
 }
 
 /// An accepted request. Never used twice by one engine.
@@ -97,6 +79,8 @@ pub struct Step {
     pub prefilled_tokens: u32,
     /// What it yields, oldest sequence first.
     pub emissions: Vec<Emission>,
+    /// Requests that it took out of the queue for the first time.
+    pub admitted: Vec<RequestId>,
 }
 
 /// New tokens of one request.
@@ -125,6 +109,19 @@ pub struct Load {
     pub preemptions: u64,
 }
 
+/// What an engine has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Work {
+    /// Prompt tokens of all requests admitted.
+    pub prompt_tokens: u64,
+    /// Those of them that the prefix cache had.
+    pub cached_tokens: u64,
+    /// Tokens generated.
+    pub generated_tokens: u64,
+    /// Requests that have generated all their tokens.
+    pub finished: u64,
+}
+
 /// The simulated engine.
 #[derive(Debug)]
 pub struct Engine {
@@ -137,6 +134,7 @@ pub struct Engine {
     busy_until_ns: u64,
     next_id: u64,
     preemptions: u64,
+    work: Work,
 }
 
 /// What a step computes: for each running sequence, in order, its tokens (0 where the budget did not reach).
@@ -144,6 +142,7 @@ pub struct Engine {
 struct Batch {
     tokens: Vec<u32>,
     budget: u32,
+    admitted: Vec<RequestId>,
 }
 
 impl Engine {
@@ -157,6 +156,7 @@ impl Engine {
             busy_until_ns: 0,
             next_id: 0,
             preemptions: 0,
+            work: Work::default(),
             profile,
         }
     }
@@ -174,6 +174,11 @@ impl Engine {
             kv_blocks: self.pool.held(),
             preemptions: self.preemptions,
         }
+    }
+
+    /// What it has done.
+    pub fn work(&self) -> Work {
+        self.work
     }
 
     /// When to call [`Engine::step`] next: the end of the last step, or `None` while there is nothing to do.
@@ -228,6 +233,7 @@ impl Engine {
             decoded_tokens: decoded,
             prefilled_tokens: prefilled,
             emissions: self.compute(&batch),
+            admitted: batch.admitted,
         })
     }
 
@@ -300,7 +306,11 @@ impl Engine {
                 self.waiting.push_front(sequence);
                 return;
             }
-            sequence.admitted();
+            if sequence.admitted() {
+                self.work.prompt_tokens += u64::from(sequence.prompt());
+                self.work.cached_tokens += u64::from(sequence.computed());
+                batch.admitted.push(sequence.id);
+            }
             batch.push(tokens);
             self.running.push(sequence);
         }
@@ -355,7 +365,11 @@ impl Engine {
                 0
             };
             let kept = kept_drafts(&mut self.random, self.profile.speculation, drafts);
-            emissions.extend(sequence.advance(*tokens - drafts, kept));
+            if let Some(emission) = sequence.advance(*tokens - drafts, kept) {
+                self.work.generated_tokens += u64::from(emission.tokens);
+                self.work.finished += u64::from(emission.finished.is_some());
+                emissions.push(emission);
+            }
             sequence.share_blocks(&mut self.pool, block);
         }
         for mut sequence in self.running.extract_if(.., |sequence| sequence.is_done()) {

@@ -93,6 +93,7 @@ impl Exchange {
             emissions_dropped: 0,
             usage: None,
             finish: Vec::new(),
+            times: Vec::new(),
             ended: Ended::ClientGone,
             ended_ns: 0,
         };

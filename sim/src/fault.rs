@@ -5,7 +5,7 @@
 //!
 //! | fault | what happens | how |
 //! |---|---|---|
-//! | `status=CODE` | answered with that status (400 … 599) and vLLM's error object; 429 and 503 with `retry-after: 1` | |
+//! | `status=CODE` | answered with that status (400 … 599) and the engine's error object; 429 and 503 with `retry-after: 1` | |
 //! | `early-413` | 413 as soon as the head is read, the body is left unread | |
 //! | `slow-read=MS` | so long a pause before each piece of the request's body is read | |
 //! | `delay-head=MS` | so long a pause between the request and the response head | |
@@ -18,14 +18,14 @@
 //! | `reset=K` | RST after K tokens | as `die`, with `SO_LINGER` 0 |
 //! | `hang=K` | nothing after K tokens, the connection stays open | |
 //! | `stall=K:MS` | so long a pause after K tokens; what the engine generates meanwhile comes as one event | |
-//! | `error-event=K` | an error event after K tokens, then `[DONE]` and an orderly end | |
-//! | `error-event-cut=K` | the same without `[DONE]` | |
-//! | `error-shape=SHAPE` | how that event looks: `vllm` (default), `sglang`, `tgi`, `text` (`{"error":"…"}`) | |
+//! | `error-event=K` | after K tokens an error event, what the engine lets follow it, and an orderly end. trtllm-serve, vLLM's `/v1/responses` and Triton's OpenAI routes have none: there the stream breaks off | |
+//! | `error-event-cut=K` | the same without an end mark | |
+//! | `error-shape=SHAPE` | how that event looks, if not as the engine's own: `vllm`, `sglang`, `tgi`, `text` (`{"error":"…"}`), then `[DONE]` | |
 //! | `no-usage` | no usage chunk, although asked for | |
-//! | `no-done` | no `[DONE]` | |
+//! | `no-done` | no `[DONE]`, or whatever event has nothing to say but that the answer has ended | |
 //! | `early-role` | role chunks with the head, long before a token | |
-//! | `comments` | `: keep-alive` before each event | |
-//! | `keep-alive=MS` | `: keep-alive` whenever nothing came for so long | |
+//! | `comments` | the engine's comment before each event (`: keep-alive` where it has none, nothing in NDJSON) | |
+//! | `keep-alive=MS` | the comment whenever nothing came for so long | |
 //! | `crlf`, `cr` | these line ends instead of LF | |
 //! | `coalesce=K` | K events share one chunk, as if something above the engine buffered | |
 //! | `drip=N` | each chunk holds N bytes of an event, a millisecond apart | |
@@ -93,7 +93,9 @@ pub(crate) enum Midway {
 /// Whose error object an error event shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ErrorShape {
+    /// That of the engine that is played.
     #[default]
+    Own,
     Vllm,
     Sglang,
     Tgi,

@@ -55,8 +55,18 @@ pub(crate) struct Outbox {
     frames: mpsc::Sender<Frame>,
     link: Arc<Link>,
     dress: Dress,
+    signs: Signs,
     held: Frames,
     gzip: Option<GzEncoder<Vec<u8>>>,
+}
+
+/// What an engine's streams have beside events.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Signs {
+    /// Its comment, blank line included; empty where there is none.
+    pub(crate) comment: &'static str,
+    /// Events that are told together share a chunk.
+    pub(crate) together: bool,
 }
 
 /// Events that wait for others to share a chunk with.
@@ -98,6 +108,14 @@ impl Outbox {
         self.dress_lines(event);
         self.held.notes.extend_from_slice(notes);
         self.held.events += 1;
+        if self.held.events >= self.dress.coalesce.get() && !self.signs.together {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// What is told at this moment has been handed on.
+    pub(crate) async fn told(&mut self) -> Result<(), BrokeOff> {
         if self.held.events >= self.dress.coalesce.get() {
             self.flush().await?;
         }
@@ -106,10 +124,11 @@ impl Outbox {
 
     /// Hands on a keep-alive comment, before events that are held.
     pub(crate) async fn comment(&mut self) -> Result<(), BrokeOff> {
+        if self.signs.comment.is_empty() {
+            return Ok(());
+        }
         let held = std::mem::take(&mut self.held);
-        let mut comment = Vec::new();
-        wire::encode::keep_alive(&mut comment);
-        self.dress_lines(&comment);
+        self.dress_lines(self.signs.comment.as_bytes());
         self.held.notes.push(Note {
             choice: 0,
             kind: Kind::Comment,
@@ -262,7 +281,7 @@ impl AnswerBody {
     pub(crate) fn stream(
         link: &Arc<Link>,
         exchange: Arc<Exchange>,
-        (framing, dress): (Framing, Dress),
+        (framing, dress, signs): (Framing, Dress, Signs),
         tell: impl FnOnce(Outbox) -> Teller,
     ) -> Self {
         link.mark(Mark::Head, Some(&exchange));
@@ -271,6 +290,7 @@ impl AnswerBody {
             frames: sender,
             link: Arc::clone(link),
             dress,
+            signs,
             held: Frames::default(),
             gzip: dress
                 .gzip

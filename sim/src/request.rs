@@ -1,27 +1,38 @@
 //! What a request asks of the simulated engine.
 //!
-//! The body is vLLM's. Beyond it, headers steer the simulation:
+//! The body is that of the engine that is played. Beyond it, headers steer the simulation:
 //!
 //! | header | meaning |
 //! |---|---|
 //! | `x-sim-input-tokens: N` | each prompt has N tokens, whatever its text |
 //! | `x-sim-output-tokens: N` | each choice would end by itself after N tokens, end-of-text token included |
-//! | `x-sim-reasoning-tokens: N` | the first N tokens of each choice are reasoning (chats) |
-//! | `x-sim-id: TEXT` | the id of the truth's record (128 bytes at most) |
+//! | `x-sim-reasoning-tokens: N` | the first N tokens of each choice are reasoning, where the engine tells it apart |
+//! | `x-sim-id: TEXT` | the answer's identity: the id of the truth's record (128 bytes at most), and what the ids in the answer are made of |
 //! | `x-sim-fault`, `x-sim-script` | see the modules `fault` and `script` |
+//!
+//! Everything in an answer follows from the request, its `x-sim-id` (without one, from the number of the request), the
+//! [`Options`](crate::Options), and the engine's times and cache hits. `created` is constant, a token's text follows from its
+//! place. With `x-sim-id` and an `x-sim-script` with `plain=1`, times and cache hits follow from the script, so that two equal
+//! requests have byte-equal answers. A vLLM takes the id of its answers from `x-request-id` and an SGLang from `rid`, where
+//! they are given.
 //!
 //! Without `x-sim-input-tokens` a prompt given as token ids has as many tokens, and text has one for each word between
 //! blanks (a chat: of all its messages), at least one. Without `x-sim-output-tokens` a choice runs up to its limit and
-//! ends with `length`; with it, it ends with `stop` where it stays within the limit. The limit is `max_tokens` or
-//! `max_completion_tokens`; without one it is 16 for completions, as with vLLM, and [`CHAT_TOKENS`] for chats.
+//! ends with `length`; with it, it ends with `stop` where it stays within the limit. The limit is `max_tokens`, or by
+//! whatever name a route calls it; without one it is 16 for completions, as with vLLM, and [`CHAT_TOKENS`] elsewhere.
+
+mod body;
+mod strict;
 
 use http::{HeaderMap, HeaderValue};
-use serde::Deserialize;
-use wire::Endpoint;
+use wire::encode::Wishes;
+use wire::{Endpoint, EngineKind};
 
+use self::body::Body;
 use crate::engine::{Finish, Request};
+use crate::personality::Personality;
 
-/// Output tokens of a chat that states no limit.
+/// Output tokens of a request that states no limit.
 pub const CHAT_TOKENS: u32 = 128;
 
 /// Output tokens of a completion that states no limit.
@@ -43,12 +54,14 @@ const ID_BYTES: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ask {
     pub(crate) model: Option<String>,
+    /// SGLang's id of the request.
+    pub(crate) rid: Option<String>,
     pub(crate) stream: bool,
-    pub(crate) include_usage: bool,
-    pub(crate) running_usage: bool,
+    pub(crate) wishes: Wishes,
     /// Token ids of each prompt.
     pub(crate) prompts: Vec<Vec<u32>>,
     pub(crate) n: u32,
+    pub(crate) limit: u32,
     pub(crate) output_tokens: u32,
     pub(crate) finish: Finish,
     pub(crate) reasoning_tokens: u32,
@@ -63,6 +76,12 @@ pub(crate) enum BadRequest {
     Header(&'static str, String),
     #[error("stream options can only be defined when `stream=True`")]
     StreamOptions,
+    #[error(
+        "[{{'type': 'extra_forbidden', 'loc': ('body', '{0}'), 'msg': 'Extra inputs are not permitted'}}]"
+    )]
+    Extra(String),
+    #[error("return_token_ids is not supported for a streamed chat")]
+    TokenIdsOfChat,
     #[error("there is no {0}; send one")]
     NoPrompt(&'static str),
     #[error("n × prompts is {0}; it must lie between 1 and {CHOICES}")]
@@ -73,7 +92,8 @@ impl BadRequest {
     /// The parameter at fault.
     pub(crate) fn param(&self) -> Option<&'static str> {
         match self {
-            Self::Json(_) => None,
+            Self::Json(_) | Self::Extra(_) => None,
+            Self::TokenIdsOfChat => Some("return_token_ids"),
             Self::Header(name, _) | Self::NoPrompt(name) => Some(name),
             Self::StreamOptions => Some("stream_options"),
             Self::Choices(_) => Some("n"),
@@ -81,105 +101,56 @@ impl BadRequest {
     }
 }
 
-#[derive(Deserialize)]
-struct Body {
-    model: Option<String>,
-    prompt: Option<Prompt>,
-    messages: Option<Vec<Message>>,
-    stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
-    n: Option<u32>,
-    max_tokens: Option<u32>,
-    max_completion_tokens: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Prompt {
-    Text(String),
-    TokenIds(Vec<u32>),
-    Texts(Vec<String>),
-    TokenIdLists(Vec<Vec<u32>>),
-}
-
-#[derive(Deserialize)]
-struct Message {
-    content: Option<Content>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
-}
-
-#[derive(Deserialize)]
-struct Part {
-    text: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-struct StreamOptions {
-    include_usage: Option<bool>,
-    continuous_usage_stats: Option<bool>,
-}
-
 impl Ask {
     /// Reads a request's headers and body.
     pub(crate) fn parse(
+        personality: Personality,
         endpoint: Endpoint,
         headers: &HeaderMap,
-        body: &[u8],
+        bytes: &[u8],
     ) -> Result<Self, BadRequest> {
-        let body: Body = serde_json::from_slice(body)?;
-        let stream = body.stream.unwrap_or(false);
-        if body.stream_options.is_some() && !stream {
-            return Err(BadRequest::StreamOptions);
+        let engine = personality.engine;
+        let mut body: Body = serde_json::from_slice(bytes)?;
+        if engine == EngineKind::Trtllm
+            && let Some(name) = strict::unknown_member(endpoint, bytes)
+        {
+            return Err(BadRequest::Extra(name));
         }
-        let options = body.stream_options.unwrap_or_default();
-        let include_usage = options.include_usage.unwrap_or(false);
-        let mut prompts = match endpoint {
-            Endpoint::ChatCompletions => vec![chat(
-                &body.messages.ok_or(BadRequest::NoPrompt("messages"))?,
-            )],
-            _ => body
-                .prompt
-                .map(Prompt::token_ids)
-                .ok_or(BadRequest::NoPrompt("prompt"))?,
-        };
+        let stream = streams(engine, endpoint, body.stream);
+        let wishes = wishes(engine, endpoint, stream, &body)?;
+        let mut prompts = body
+            .prompts(engine, endpoint)
+            .map_err(BadRequest::NoPrompt)?;
         if let Some(tokens) = header_tokens(headers, "x-sim-input-tokens")? {
             prompts
                 .iter_mut()
                 .for_each(|prompt| stretch(prompt, tokens));
         }
-        let n = body.n.unwrap_or(1);
+        let n = answers(engine, endpoint, &body);
         let choices = prompts.len() as u64 * u64::from(n);
         if choices == 0 || choices > CHOICES as u64 {
             return Err(BadRequest::Choices(choices));
         }
-        let limit = body
-            .max_completion_tokens
-            .or(body.max_tokens)
-            .unwrap_or(match endpoint {
-                Endpoint::ChatCompletions => CHAT_TOKENS,
-                _ => COMPLETION_TOKENS,
-            });
+        let limit = body.limit().unwrap_or(match endpoint {
+            Endpoint::Completions => COMPLETION_TOKENS,
+            _ => CHAT_TOKENS,
+        });
         let (output_tokens, finish) = match header_tokens(headers, "x-sim-output-tokens")? {
             Some(tokens) if tokens <= limit => (tokens, Finish::Stop),
             _ => (limit, Finish::Length),
         };
         Ok(Self {
             model: body.model,
+            rid: body.rid,
             stream,
-            include_usage,
-            running_usage: include_usage && options.continuous_usage_stats.unwrap_or(false),
+            wishes,
             prompts,
             n,
+            limit,
             output_tokens,
             finish,
             reasoning_tokens: header_tokens(headers, "x-sim-reasoning-tokens")?
-                .filter(|_| endpoint == Endpoint::ChatCompletions)
+                .filter(|_| personality.parses_reasoning(endpoint))
                 .unwrap_or(0),
         })
     }
@@ -217,36 +188,65 @@ pub(crate) fn header_list(headers: &HeaderMap, name: &str) -> String {
     values.map(lossy).collect::<Vec<_>>().join(",")
 }
 
-impl Prompt {
-    fn token_ids(self) -> Vec<Vec<u32>> {
-        match self {
-            Self::Text(text) => vec![words(&text)],
-            Self::Texts(texts) => texts.iter().map(|text| words(text)).collect(),
-            Self::TokenIds(ids) => vec![ids],
-            Self::TokenIdLists(lists) => lists,
-        }
+/// Whether the answer comes as events: the route's business, or the request's, or unasked.
+fn streams(engine: EngineKind, endpoint: Endpoint, asked: Option<bool>) -> bool {
+    match endpoint {
+        Endpoint::GenerateStream | Endpoint::TritonGenerateStream => true,
+        Endpoint::TritonGenerate => false,
+        Endpoint::Generate if engine == EngineKind::Tgi => false,
+        Endpoint::OllamaChat | Endpoint::OllamaGenerate => asked.unwrap_or(true),
+        _ => asked.unwrap_or(false),
     }
 }
 
-fn chat(messages: &[Message]) -> Vec<u32> {
-    let mut text = String::new();
-    for content in messages
-        .iter()
-        .filter_map(|message| message.content.as_ref())
-    {
-        let parts: Vec<&str> = match content {
-            Content::Text(text) => vec![text],
-            Content::Parts(parts) => parts
-                .iter()
-                .filter_map(|part| part.text.as_deref())
-                .collect(),
-        };
-        for part in parts {
-            text.push_str(part);
-            text.push(' ');
+/// Answers for each prompt; 1 on routes that have no word for it.
+fn answers(engine: EngineKind, endpoint: Endpoint, body: &Body) -> u32 {
+    let asked = match (engine, endpoint) {
+        (EngineKind::Tgi | EngineKind::Triton, _) => None,
+        (_, Endpoint::Completions | Endpoint::ChatCompletions) => body.n,
+        (_, Endpoint::Generate | Endpoint::InferenceGenerate) => {
+            body.sampling_params.as_ref().and_then(|own| own.n)
         }
+        _ => None,
+    };
+    asked.unwrap_or(1)
+}
+
+/// What each engine makes of the members that ask for more than tokens.
+fn wishes(
+    engine: EngineKind,
+    endpoint: Endpoint,
+    stream: bool,
+    body: &Body,
+) -> Result<Wishes, BadRequest> {
+    let strict = matches!(engine, EngineKind::Vllm | EngineKind::Trtllm);
+    if body.stream_options.is_some() && !stream && strict {
+        return Err(BadRequest::StreamOptions);
     }
-    words(&text)
+    let is = |flag: Option<bool>| flag.unwrap_or(false);
+    let ids = is(body.return_token_ids);
+    if ids && stream && (engine, endpoint) == (EngineKind::Sglang, Endpoint::ChatCompletions) {
+        return Err(BadRequest::TokenIdsOfChat);
+    }
+    let options = body.stream_options.as_ref();
+    // trtllm-serve takes the mere object for a wish.
+    let usage =
+        options.is_some_and(|own| own.include_usage.unwrap_or(engine == EngineKind::Trtllm));
+    let continuous = options.is_some_and(|own| is(own.continuous_usage_stats));
+    Ok(Wishes {
+        usage,
+        running: match engine {
+            EngineKind::Vllm | EngineKind::Trtllm => usage && continuous,
+            EngineKind::Sglang => continuous,
+            EngineKind::LlamaCpp => is(body.timings_per_token),
+            EngineKind::Tgi | EngineKind::Triton => false,
+        },
+        token_ids: ids,
+        text: body.output_mode.as_deref() == Some("text"),
+        details: body.details() || is(body.return_finish_reason),
+        input_count: is(body.return_num_input_tokens),
+        output_count: is(body.return_num_output_tokens),
+    })
 }
 
 /// A token for each word, the same for the same word; one where there is no word.

@@ -10,22 +10,24 @@
 //! | `bursts` | how many | 10 |
 //! | `events` | events of a burst, each a chunk of its own, all in one write | 1 |
 //! | `bytes` | length of an event, reached by padding its text | as short as it goes |
+//! | `plain` | 1: the events are those of the engine alone, openings included and stamps left out | 0 |
 //!
 //! Burst *k* is due at the request's arrival + `first_us` + the first *k* gaps, and begins when it is due and the burst
 //! before it is written. An event is an ordinary chunk of one token with one more key at its end:
 //! `"sim":{"seq":N,"at_ns":T}`, its number and the time at which it was put together, which is right before its write.
-//! [`Stamp::find`] reads it. The truth log holds the time of the write itself. All faults that shape a stream work here
+//! [`Stamp::find`] reads it. Role chunks and the like are left out. What an answer says of the engine's own times is the
+//! plan, and of the prefix cache that it was empty. The truth log holds the time of the write itself. All faults that shape a stream work here
 //! too; those that count tokens don't.
 
-use wire::encode::{self, Delta, Usage};
+use wire::encode::{Part, Sheet, Times};
 
-use crate::answer::Story;
+use crate::answer::{Story, notes};
 use crate::clock::Clock;
+use crate::driver::Progress;
 use crate::engine::Finish;
-use crate::link::Note;
 use crate::outbox::{BrokeOff, Outbox};
 use crate::pace::Pace;
-use crate::truth::Kind;
+use crate::text::Word;
 
 /// The header's name.
 pub const SCRIPT_HEADER: &str = "x-sim-script";
@@ -44,6 +46,7 @@ pub(crate) struct Script {
     bursts: u32,
     events: u32,
     bytes: usize,
+    plain: bool,
 }
 
 /// What a scripted event says about itself.
@@ -60,7 +63,7 @@ pub struct Stamp {
 pub enum BadScript {
     /// Not a key, or not a value of it.
     #[error(
-        "x-sim-script: {0:?} is unknown; use first_us, gap_us, bursts, events or bytes, each =NUMBER"
+        "x-sim-script: {0:?} is unknown; use first_us, gap_us, bursts, events, bytes or plain, each =NUMBER"
     )]
     Item(String),
     /// Too much of it.
@@ -87,13 +90,16 @@ impl Stamp {
 
     /// Puts the stamp at the end of an event's object.
     fn put(self, event: &mut Vec<u8>) {
-        const END: &str = "}\n\n";
-        debug_assert!(event.ends_with(END.as_bytes()));
-        event.truncate(event.len() - END.len());
+        let object = event.trim_ascii_end().len();
+        debug_assert!(event[..object].ends_with(b"}"));
+        let end = event.split_off(object.saturating_sub(1));
+        event.extend_from_slice(self.member().as_bytes());
+        event.extend_from_slice(&end);
+    }
+
+    fn member(self) -> String {
         let Self { seq, at_ns } = self;
-        event.extend_from_slice(
-            format!(",{key}{seq},\"at_ns\":{at_ns}}}{END}", key = Self::KEY).as_bytes(),
-        );
+        format!(",{key}{seq},\"at_ns\":{at_ns}}}", key = Self::KEY)
     }
 }
 
@@ -105,6 +111,7 @@ impl Default for Script {
             bursts: 10,
             events: 1,
             bytes: 0,
+            plain: false,
         }
     }
 }
@@ -144,6 +151,13 @@ impl Script {
             "bursts" => self.bursts = value.trim().parse().ok()?,
             "events" => self.events = value.trim().parse().ok()?,
             "bytes" => self.bytes = value.trim().parse().ok()?,
+            "plain" => {
+                self.plain = match value.trim() {
+                    "0" => false,
+                    "1" => true,
+                    _ => return None,
+                }
+            }
             _ => return None,
         }
         Some(())
@@ -152,101 +166,115 @@ impl Script {
     /// Tells a story's answer by this script, from `arrived_ns` on.
     pub(crate) async fn tell(
         self,
-        story: Story,
+        mut story: Story,
         mut outbox: Outbox,
         (clock, mut pace): (Clock, Pace),
         arrived_ns: u64,
     ) -> Result<(), BrokeOff> {
-        let mut due_ns = arrived_ns.saturating_add(self.first_us.saturating_mul(1_000));
-        let mut seq = 0;
-        let total = u64::from(self.bursts) * u64::from(self.events);
-        for gap_us in self
-            .gaps_us
-            .iter()
-            .cycle()
-            .take(usize::try_from(self.bursts).unwrap_or(usize::MAX))
-        {
+        let mut sheet = Sheet::default();
+        story.writer.open(&mut sheet);
+        let first_ns = self.first_us.saturating_mul(1_000);
+        let mut progress = Progress {
+            admitted: true,
+            times: Times {
+                admitted_ns: 0,
+                first_token_ns: first_ns,
+                last_token_ns: first_ns,
+            },
+            ..Progress::default()
+        };
+        let total = self.bursts.saturating_mul(self.events);
+        let gaps = self.gaps_us.iter().cycle();
+        for gap_us in gaps.take(usize::try_from(self.bursts).unwrap_or(usize::MAX)) {
+            let due_ns = arrived_ns.saturating_add(progress.times.last_token_ns);
             pace.until(due_ns).await;
             for _ in 0..self.events {
-                let last = seq + 1 == total;
-                let event = self.event(
-                    &story,
-                    Stamp {
-                        seq,
-                        at_ns: clock.stamp(),
-                    },
-                    last,
-                );
-                let token = Note {
-                    choice: 0,
-                    kind: Kind::Answer,
-                    tokens: 1,
+                progress.tokens += 1;
+                progress.finish = (progress.tokens == total).then_some(Finish::Length);
+                let stamp = Stamp {
+                    seq: u64::from(progress.tokens - 1),
+                    at_ns: clock.stamp(),
                 };
-                outbox.event(&event, &[token]).await?;
-                seq += 1;
+                self.event(&mut story, progress, stamp, &mut sheet);
+                self.put(stamp, &mut sheet, &mut outbox).await?;
             }
             outbox.drained().await?;
-            due_ns = due_ns.saturating_add(gap_us.saturating_mul(1_000));
-        }
-        self.end(&story, &mut outbox, total).await
-    }
-
-    fn event(&self, story: &Story, stamp: Stamp, last: bool) -> Vec<u8> {
-        let mut text = String::from("x");
-        loop {
-            let delta = Delta {
-                text: Some(&text),
-                finish: last.then_some(Finish::Length.as_str()),
-                running: story
-                    .ask
-                    .running_usage
-                    .then(|| story.running(0, count(stamp.seq + 1))),
-                last: !story.ask.include_usage,
-                ..Delta::default()
-            };
-            let mut event = Vec::new();
-            story.identity().delta(&mut event, &delta);
-            stamp.put(&mut event);
-            if event.len() >= self.bytes {
-                return event;
+            if progress.finish.is_none() {
+                let gap_ns = gap_us.saturating_mul(1_000);
+                progress.times.last_token_ns = progress.times.last_token_ns.saturating_add(gap_ns);
             }
-            text.push_str(&"x".repeat(self.bytes - event.len()));
         }
+        Self::end(story, progress, &mut outbox).await
     }
 
-    async fn end(&self, story: &Story, outbox: &mut Outbox, tokens: u64) -> Result<(), BrokeOff> {
-        let plain = |kind| {
-            [Note {
-                choice: 0,
-                kind,
-                tokens: 0,
-            }]
-        };
-        story
-            .exchange
-            .note(|record| record.finish = vec![Some(Finish::Length)]);
-        if story.ask.include_usage && !story.faults.no_usage {
-            let usage = Usage {
-                prompt: story.ask.prompt_tokens(),
-                completion: tokens,
-                ..Usage::default()
-            };
-            story.exchange.note(|record| record.usage = Some(usage));
-            let mut event = Vec::new();
-            story.identity().usage(&mut event, usage);
-            outbox.event(&event, &plain(Kind::Usage)).await?;
+    /// Writes the next token, as long as was asked for.
+    fn event(&self, story: &mut Story, progress: Progress, stamp: Stamp, sheet: &mut Sheet) {
+        let mut word = Word::of("x".to_owned());
+        if self.bytes > 0 {
+            let mut trial = Sheet::default();
+            let tokens = [word.token()];
+            let step = story.step(0, progress, &tokens);
+            story.writer.clone().step(&step, &mut trial);
+            let output = trial.events().filter(|event| event.part == Part::Output);
+            let own = output.map(|event| event.bytes.len()).max().unwrap_or(0);
+            let member = if self.plain { 0 } else { stamp.member().len() };
+            let missing = self.bytes.saturating_sub(own + member);
+            word.text.push_str(&"x".repeat(missing));
         }
-        if !story.faults.no_done {
-            let mut event = Vec::new();
-            encode::done(&mut event);
-            outbox.event(&event, &plain(Kind::Done)).await?;
+        let tokens = [word.token()];
+        let step = story.step(0, progress, &tokens);
+        story.writer.step(&step, sheet);
+    }
+
+    /// Hands on what was written of a token.
+    async fn put(
+        &self,
+        stamp: Stamp,
+        sheet: &mut Sheet,
+        outbox: &mut Outbox,
+    ) -> Result<(), BrokeOff> {
+        let word = Word::of(String::new());
+        let tokens = [word.token()];
+        for written in sheet.events() {
+            let notes = notes(0, &tokens, &written);
+            match written.part {
+                Part::Output if !self.plain => {
+                    let mut event = written.bytes.to_vec();
+                    stamp.put(&mut event);
+                    outbox.event(&event, &notes).await?;
+                }
+                Part::Opening if !self.plain => {}
+                _ => outbox.event(written.bytes, &notes).await?,
+            }
         }
+        sheet.clear();
+        outbox.told().await
+    }
+
+    async fn end(
+        mut story: Story,
+        progress: Progress,
+        outbox: &mut Outbox,
+    ) -> Result<(), BrokeOff> {
+        let usage = story.total(&[progress]);
+        let mut sheet = Sheet::default();
+        story.writer.end(&mut sheet);
+        let stated = story.writer.states_total();
+        story.exchange.note(|record| {
+            record.finish = vec![progress.finish];
+            record.times = vec![progress.times];
+            record.usage = stated.then_some(usage);
+        });
+        for written in sheet.events() {
+            if written.part != Part::End || !story.faults.no_done {
+                outbox
+                    .event(written.bytes, &notes(0, &[], &written))
+                    .await?;
+            }
+        }
+        outbox.told().await?;
         outbox.finish().await
     }
-}
-
-fn count(tokens: u64) -> u32 {
-    u32::try_from(tokens).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -262,12 +290,20 @@ mod tests {
             bursts: 3,
             events: 4,
             bytes: 900,
+            plain: true,
         };
         assert_eq!(
-            Script::parse("first_us=5; gap_us=0,100, 50000;bursts=3;events=4;bytes=900;"),
+            Script::parse("first_us=5; gap_us=0,100, 50000;bursts=3;events=4;bytes=900;plain=1;"),
             Ok(script)
         );
-        for item in ["gap", "gap_us=", "gap_us=1,,2", "bursts=-1", "tokens=3"] {
+        for item in [
+            "gap",
+            "gap_us=",
+            "gap_us=1,,2",
+            "bursts=-1",
+            "tokens=3",
+            "plain=2",
+        ] {
             assert_eq!(
                 Script::parse(&format!("events=2;{item}")),
                 Err(BadScript::Item(item.to_owned()))

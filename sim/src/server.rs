@@ -1,7 +1,7 @@
-//! A server that speaks as vLLM's Python front-end does, around the simulated engine.
+//! A server that speaks as the engine it plays, around the simulated one.
 //!
-//! HTTP/1.1 by hyper, over any transport. Known differences to uvicorn's bytes: `date` is the last field of a head, and
-//! chunk sizes are written in upper case. Everything beyond the protocol is asked for by headers: see the modules
+//! HTTP/1.1 by hyper, over any transport. Known differences to the engines' bytes: `date` is the last field of a head, and
+//! chunk sizes are written in upper case, as only TGI's are. Everything beyond the protocol is asked for by headers: see the modules
 //! `request`, `fault` and `script`.
 
 use std::future::Future;
@@ -16,6 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use wire::EngineKind;
 
 use crate::answer::Voice;
 use crate::clock::Clock;
@@ -24,6 +25,7 @@ use crate::engine::{Engine, Load};
 use crate::exchange::Book;
 use crate::link::Link;
 use crate::pace::{Pace, Pacing};
+use crate::personality::Personality;
 use crate::profile::Profile;
 use crate::routes::Routes;
 use crate::socket::{Noted, OnReset, just_drop, reset_tcp};
@@ -32,6 +34,8 @@ use crate::truth::{Live, Truth};
 /// How a server is set up.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Which engine it plays.
+    pub personality: Personality,
     /// The simulated deployment.
     pub profile: Profile,
     /// What its noise is drawn from.
@@ -44,8 +48,8 @@ pub struct Options {
     pub model: String,
     /// `created` of all answers, in seconds since 1970. Constant, so that answers are the same in every run.
     pub created: u64,
-    /// Whether usage objects tell how many prompt tokens came from the prefix cache (vLLM's
-    /// `--enable-prompt-tokens-details`).
+    /// Whether usage objects tell how many prompt tokens came from the prefix cache where an engine leaves that to its
+    /// operator (vLLM's `--enable-prompt-tokens-details`, SGLang's `--enable-cache-report`).
     pub prompt_tokens_details: bool,
     /// Records that the truth log keeps until they are taken out.
     pub truth_records: usize,
@@ -67,9 +71,10 @@ struct Shared {
 }
 
 impl Options {
-    /// The usual options.
+    /// The usual options: vLLM.
     pub fn new(profile: Profile, clock: Clock) -> Self {
         Self {
+            personality: Personality::of(EngineKind::Vllm),
             profile,
             seed: 0,
             clock,
@@ -93,15 +98,15 @@ impl Server {
         let mut tasks = JoinSet::new();
         tasks.spawn(driver.run());
         let voice = Voice {
-            fingerprint: format!("vllm-0.33.0-sim-{}", options.profile.name),
+            personality: options.personality,
+            fingerprint: options.personality.fingerprint(options.profile.name),
             model: options.model,
             created: options.created,
             prompt_tokens_details: options.prompt_tokens_details,
         };
-        let max_model_len = options.profile.max_model_len;
         let routes = Routes::new(
             voice,
-            max_model_len,
+            options.profile,
             queue,
             (Arc::clone(&book), options.pacing),
         );
@@ -179,12 +184,14 @@ impl Server {
         let book = &self.shared.book;
         let link = Arc::new(Link::new(book.connections.fetch_add(1, Ordering::Relaxed)));
         let io = Noted::new(io, Arc::clone(&link), Arc::clone(book), on_reset);
+        let title_case = self.shared.routes.voice.personality.title_case();
         let handle = service_fn(move |request| {
             let (routes, link) = (Arc::clone(&self.shared.routes), Arc::clone(&link));
             async move { routes.answer(&link, request).await }
         });
         // How a connection ends is in the records of its exchanges.
         let _ = http1::Builder::new()
+            .title_case_headers(title_case)
             .serve_connection(TokioIo::new(io), handle)
             .await;
     }

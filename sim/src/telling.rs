@@ -1,16 +1,16 @@
-//! Telling an answer as events: from the engine's progress to vLLM's stream, with whatever was asked to go wrong.
+//! Telling an answer as events: from the engine's progress to a stream, with whatever was asked to go wrong.
 
 use std::ops::ControlFlow;
 
 use tokio::sync::watch;
-use wire::encode;
+use wire::encode::{Part, Sheet, Token};
 
-use crate::answer::{Story, index};
+use crate::answer::{Story, index, notes};
 use crate::driver::Progress;
 use crate::fault::Midway;
-use crate::link::Note;
 use crate::outbox::{BrokeOff, Outbox};
-use crate::truth::{Ended, Kind};
+use crate::text::Word;
+use crate::truth::Ended;
 
 /// An answer that is being told.
 pub(crate) struct Telling {
@@ -18,12 +18,12 @@ pub(crate) struct Telling {
     outbox: Outbox,
     progress: watch::Receiver<Vec<Progress>>,
     told: Vec<Told>,
+    sheet: Sheet,
 }
 
 /// How far one choice has been told.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
-    role: bool,
     tokens: u32,
     finished: bool,
 }
@@ -40,19 +40,28 @@ impl Telling {
             outbox,
             progress,
             told,
+            sheet: Sheet::default(),
         }
     }
 
     /// Tells all of it.
     pub(crate) async fn tell(mut self) -> Result<(), BrokeOff> {
-        self.story
-            .exchange
-            .note(|record| record.finish = vec![None; self.told.len()]);
+        let choices = self.told.len();
+        self.story.exchange.note(|record| {
+            record.finish = vec![None; choices];
+            record.times = vec![Default::default(); choices];
+        });
+        self.story.writer.open(&mut self.sheet);
         if self.story.faults.early_role {
-            for choice in 0..self.told.len() {
-                self.role(choice).await?;
-            }
+            (0..choices).for_each(|choice| {
+                self.story
+                    .writer
+                    .open_choice(index(choice), &mut self.sheet);
+            });
         }
+        self.put(0, &[]).await?;
+        // Whoever wrote the head may have waited for some of it.
+        self.progress.mark_changed();
         loop {
             if self.midway().await?.is_break() {
                 return Ok(());
@@ -84,67 +93,44 @@ impl Telling {
         }
     }
 
-    async fn role(&mut self, choice: usize) -> Result<(), BrokeOff> {
-        self.told[choice].role = true;
-        let (at, running) = (
-            index(choice),
-            self.story
-                .ask
-                .running_usage
-                .then(|| self.story.running(choice, 0)),
-        );
-        let mut event = Vec::new();
-        self.story.identity().role(&mut event, at, running);
-        if event.is_empty() {
-            return Ok(());
-        }
-        self.outbox
-            .event(
-                &event,
-                &[Note {
-                    choice: at,
-                    kind: Kind::Role,
-                    tokens: 0,
-                }],
-            )
-            .await
-    }
-
-    /// Tells what the engine has generated of a choice since the last time, as one event.
+    /// Tells what the engine has generated of a choice since the last time.
     async fn catch_up(&mut self, choice: usize, progress: Progress) -> Result<(), BrokeOff> {
-        let Told {
-            role, tokens: from, ..
-        } = self.told[choice];
+        let Told { tokens: from, .. } = self.told[choice];
         if progress.tokens == from {
             return Ok(());
         }
-        if !role {
-            self.role(choice).await?;
-        }
-        let (story, at) = (&self.story, index(choice));
-        let mut piece = story.piece(at, from, progress);
-        story.exchange.note(|record| {
+        self.story.exchange.note(|record| {
             record.cached_tokens.get_or_insert(progress.cached.into());
             record.finish[choice] = progress.finish;
+            record.times[choice] = progress.times;
         });
-        let mut event = story.delta(choice, progress, &piece);
-        if let Some(bytes) = story
-            .faults
-            .giant_event
-            .filter(|_| from <= 1 && progress.tokens >= 2)
-        {
-            piece
-                .answer
-                .push_str(&"m".repeat(bytes.saturating_sub(event.len())));
-            event = story.delta(choice, progress, &piece);
+        let mut words = self.story.words(choice, from, progress);
+        let giant = self.story.faults.giant_event;
+        if let Some(bytes) = giant.filter(|_| from <= 1 && progress.tokens >= 2) {
+            self.swell(choice, progress, (&mut words, bytes));
         }
-        let notes: Vec<Note> = piece.notes(at).collect();
+        let tokens: Vec<Token<'_>> = words.iter().map(Word::token).collect();
+        let step = self.story.step(choice, progress, &tokens);
+        self.story.writer.step(&step, &mut self.sheet);
         self.told[choice] = Told {
-            role: true,
             tokens: progress.tokens,
             finished: progress.finish.is_some(),
         };
-        self.outbox.event(&event, &notes).await
+        self.put(index(choice), &tokens).await
+    }
+
+    /// Lengthens the last text, so that its event has so many bytes.
+    fn swell(&self, choice: usize, progress: Progress, (words, bytes): (&mut [Word], usize)) {
+        let tokens: Vec<Token<'_>> = words.iter().map(Word::token).collect();
+        let step = self.story.step(choice, progress, &tokens);
+        let mut trial = Sheet::default();
+        self.story.writer.clone().step(&step, &mut trial);
+        let output = trial.events().filter(|event| event.part == Part::Output);
+        let length = output.map(|event| event.bytes.len()).max().unwrap_or(0);
+        if let Some(word) = words.iter_mut().rfind(|word| !word.text.is_empty()) {
+            word.text
+                .push_str(&"m".repeat(bytes.saturating_sub(length)));
+        }
     }
 
     /// Does what was asked to happen after so many tokens.
@@ -176,54 +162,50 @@ impl Telling {
                 tokio::time::sleep(pause).await;
                 return Ok(ControlFlow::Continue(()));
             }
-            Midway::ErrorEvent => return self.error(Kind::Done).await,
-            Midway::ErrorEventCut => return self.error(Kind::Error).await,
+            Midway::ErrorEvent => return self.error().await,
+            Midway::ErrorEventCut => {
+                self.story.faults.no_done = true;
+                return self.error().await;
+            }
         }
         Err(BrokeOff)
     }
 
-    /// An error event; `last` says whether the end mark follows it.
-    async fn error(&mut self, last: Kind) -> Result<ControlFlow<()>, BrokeOff> {
-        self.story.exchange.ends_as(Ended::Errored);
-        let mut event = Vec::new();
-        self.story.error_event(&mut event);
-        self.outbox.event(&event, &[plain(Kind::Error)]).await?;
-        if last == Kind::Done {
-            self.done().await?;
+    /// An error event and what follows it; an engine that has none breaks off.
+    async fn error(&mut self) -> Result<ControlFlow<()>, BrokeOff> {
+        self.story.error(&mut self.sheet);
+        if self.sheet.bytes().is_empty() {
+            self.story.exchange.ends_as(Ended::Died);
+            return Err(BrokeOff);
         }
+        self.story.exchange.ends_as(Ended::Errored);
+        self.put(0, &[]).await?;
         self.outbox.finish().await?;
         Ok(ControlFlow::Break(()))
     }
 
     /// Usage, end mark.
     async fn end(&mut self) -> Result<(), BrokeOff> {
-        if self.story.ask.include_usage && !self.story.faults.no_usage {
+        self.story.writer.end(&mut self.sheet);
+        self.put(0, &[]).await?;
+        self.outbox.finish().await
+    }
+
+    /// Hands on what was written about these tokens.
+    async fn put(&mut self, choice: u32, tokens: &[Token<'_>]) -> Result<(), BrokeOff> {
+        if self.story.writer.states_total() {
             let total = self.story.total(&self.progress.borrow());
             self.story
                 .exchange
                 .note(|record| record.usage = Some(total));
-            let mut event = Vec::new();
-            self.story.identity().usage(&mut event, total);
-            self.outbox.event(&event, &[plain(Kind::Usage)]).await?;
         }
-        if !self.story.faults.no_done {
-            self.done().await?;
+        for written in self.sheet.events() {
+            if written.part != Part::End || !self.story.faults.no_done {
+                let notes = notes(choice, tokens, &written);
+                self.outbox.event(written.bytes, &notes).await?;
+            }
         }
-        self.outbox.finish().await
-    }
-
-    async fn done(&mut self) -> Result<(), BrokeOff> {
-        let mut event = Vec::new();
-        encode::done(&mut event);
-        self.outbox.event(&event, &[plain(Kind::Done)]).await
-    }
-}
-
-/// An event that belongs to no choice.
-fn plain(kind: Kind) -> Note {
-    Note {
-        choice: 0,
-        kind,
-        tokens: 0,
+        self.sheet.clear();
+        self.outbox.told().await
     }
 }

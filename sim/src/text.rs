@@ -1,5 +1,7 @@
 //! The words that a simulated model says. One word is one token; some are longer in bytes than in characters.
 
+use wire::encode::{Token, TokenKind};
+
 const WORDS: [&str; 16] = [
     "otter",
     "river",
@@ -19,33 +21,59 @@ const WORDS: [&str; 16] = [
     "\"quoted\"",
 ];
 
-/// Appends token number `index` of a choice, with a blank before it unless it is the first of its text.
-pub(crate) fn push_token(text: &mut String, choice: u32, index: u32) {
-    if !text.is_empty() || index > 0 {
-        text.push(' ');
-    }
-    let mixed =
-        (u64::from(choice) << 32 | u64::from(index)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
-    let word = usize::try_from(mixed).ok().and_then(|at| WORDS.get(at));
-    text.push_str(word.unwrap_or(&WORDS[0]));
+/// The end-of-text token's number.
+const END_OF_TEXT: u32 = 2;
+
+/// Numbers of the words begin here.
+const FIRST_WORD: u32 = 1_000;
+
+/// A token that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Word {
+    id: u32,
+    pub(crate) text: String,
+    kind: TokenKind,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Word {
+    /// Token number `index` of a choice, with a blank before it unless it is the first.
+    pub(crate) fn said(choice: u32, index: u32, kind: TokenKind) -> Self {
+        let mixed =
+            (u64::from(choice) << 32 | u64::from(index)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
+        let at = u32::try_from(mixed).unwrap_or(0);
+        let word = usize::try_from(at).ok().and_then(|at| WORDS.get(at));
+        let blank = if index > 0 { " " } else { "" };
+        Self {
+            id: FIRST_WORD + at,
+            text: format!("{blank}{}", word.unwrap_or(&WORDS[0])),
+            kind,
+        }
+    }
 
-    #[test]
-    fn a_text_is_the_same_however_it_is_cut() {
-        let mut whole = String::new();
-        (0..50).for_each(|index| push_token(&mut whole, 3, index));
-        let pieces: String = (0..50)
-            .map(|index| {
-                let mut piece = String::new();
-                push_token(&mut piece, 3, index);
-                piece
-            })
-            .collect();
-        assert_eq!(pieces, whole);
-        assert!(!whole.is_ascii(), "{whole}");
+    /// The end-of-text token.
+    pub(crate) fn end_of_text() -> Self {
+        Self {
+            id: END_OF_TEXT,
+            text: String::new(),
+            kind: TokenKind::Silent,
+        }
+    }
+
+    /// One with this text.
+    pub(crate) fn of(text: String) -> Self {
+        Self {
+            id: FIRST_WORD,
+            text,
+            kind: TokenKind::Answer,
+        }
+    }
+
+    /// The same for those who write it.
+    pub(crate) fn token(&self) -> Token<'_> {
+        Token {
+            id: self.id,
+            text: &self.text,
+            kind: self.kind,
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use wire::Endpoint;
-use wire::encode::Usage;
+use wire::encode::{Times, Usage};
 
 use crate::engine::Finish;
 
@@ -48,6 +48,9 @@ pub struct Record {
     pub usage: Option<Usage>,
     /// Why each choice ended, by index; `None` where it was not told.
     pub finish: Vec<Option<Finish>>,
+    /// The engine's own times of each choice, by index, as far as they were told: what an answer states of them is taken from
+    /// here.
+    pub times: Vec<Times>,
     /// How it all ended.
     pub ended: Ended,
     /// When: the answer's last byte was written, or the end was noticed.
@@ -74,15 +77,17 @@ pub enum Kind {
     Answer,
     /// Tokens whose text is reasoning.
     Reasoning,
-    /// The end-of-text token, which shows nothing.
+    /// Tokens that show nothing: the end-of-text token, and what an engine swallows.
     Silent,
-    /// A role chunk.
+    /// An event that begins an answer, a choice or a block, or ends a block: a role chunk, for one.
     Role,
+    /// An event that ends a choice and carries no token.
+    Closing,
     /// A usage chunk.
     Usage,
     /// An error event.
     Error,
-    /// `[DONE]`
+    /// `[DONE]`, or what else ends an answer.
     Done,
     /// A comment.
     Comment,

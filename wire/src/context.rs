@@ -45,9 +45,9 @@ pub enum Accumulation {
     Cumulative,
 }
 
-/// How a body is cut into what a dialect judges.
+/// How the body is cut into what a dialect judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     /// Server-sent events.
     Events,
     /// A JSON object a line.

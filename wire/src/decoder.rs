@@ -21,7 +21,7 @@ pub struct Decoder {
     body: Body,
     dialect: Dialect,
     tally: Tally,
-    framing: Framing,
+    streamed: bool,
     rejected: bool,
     comments: u64,
     /// The body was one JSON object that is no error.
@@ -76,7 +76,7 @@ impl Decoder {
             body,
             dialect: Dialect::new(asked, framing),
             tally,
-            framing,
+            streamed,
             rejected: asked.rejected,
             comments: 0,
             whole: false,
@@ -145,11 +145,6 @@ impl Decoder {
             Body::Json(body) => body.extend_from_slice(bytes),
             Body::Unread => {}
         }
-    }
-
-    /// How the body is cut into events, or that it is none.
-    pub fn framing(&self) -> Framing {
-        self.framing
     }
 
     /// The model that the answer has named so far.
@@ -239,7 +234,7 @@ impl Decoder {
             .implied_mark()
             .filter(|_| state == FinishState::Complete && self.stopped.is_none());
         Answer {
-            streamed: self.framing != Framing::Body,
+            streamed: self.streamed,
             events: self.tally.events,
             comments: self.comments,
             token_events: self.tally.token_events,

@@ -1,22 +1,47 @@
-//! What the encoders write is read as it was meant: by the decoder in every cut, and by the scan of requests.
+//! What the encoders write is read as it was meant: by the decoder in every cut, and by the scan of requests. The dialects of
+//! all engines are read back by the tests of the simulator.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a test that can't go on fails; clippy knows functions with #[test] alone"
+)]
 
 use loadproof_wire::encode::{
-    self, Choice, Delta, ErrorObject, Identity, Prompt, RequestShape, Streaming, Usage,
+    self, Finish, Manner, Prompt, RequestShape, Sheet, Step, Streaming, Times, Token, TokenKind,
+    Writer,
 };
 use loadproof_wire::{
-    Answer, AnswerContext, CountSource, Decoder, Endpoint, Event, FinishState, RequestFacts,
-    RequestScan, Terminator, Tokens, TransportEnd,
+    Answer, AnswerContext, CountSource, Decoder, Endpoint, EngineKind, Event, FinishState,
+    RequestFacts, RequestScan, Terminator, Tokens, TransportEnd,
 };
 
 const ENDPOINTS: [Endpoint; 2] = [Endpoint::Completions, Endpoint::ChatCompletions];
 
-fn identity(endpoint: Endpoint) -> Identity<'static> {
-    Identity {
-        endpoint,
-        id: "an-id",
+const VLLM: EngineKind = EngineKind::Vllm;
+
+fn writer(endpoint: Endpoint, change: impl FnOnce(&mut Manner)) -> Writer {
+    let mut manner = Manner {
+        id: "an-id".to_owned(),
         created: 1_796_040_000,
-        model: "otter \"8b\"",
-        fingerprint: "vllm-0",
+        model: "otter \"8b\"".to_owned(),
+        ..Manner::new(VLLM, endpoint)
+    };
+    change(&mut manner);
+    Writer::new(manner).expect("vLLM has this route")
+}
+
+fn token(text: &str, kind: TokenKind) -> Token<'_> {
+    Token { id: 5, text, kind }
+}
+
+fn step<'a>(choice: u32, tokens: &'a [Token<'a>], finish: Option<Finish>) -> Step<'a> {
+    Step {
+        choice,
+        tokens,
+        finish,
+        prompt: 7,
+        cached: 4,
+        times: Times::default(),
     }
 }
 
@@ -48,45 +73,35 @@ fn decode(endpoint: Endpoint, content_type: &str, n: u32, body: &[u8]) -> (Vec<E
 
 const STREAM: &str = "text/event-stream; charset=utf-8";
 
-fn usage(prompt: u64, completion: u64) -> Usage {
-    Usage {
-        prompt,
-        completion,
-        ..Usage::default()
-    }
-}
-
 /// Two choices, three steps each of 1, 2 and 1 tokens, the last of which is silent.
 fn stream(endpoint: Endpoint, streaming: Streaming) -> Vec<u8> {
-    let identity = identity(endpoint);
+    let mut writer = writer(endpoint, |manner| {
+        manner.n = 2;
+        manner.wishes.usage = streaming != Streaming::Events;
+        manner.wishes.running = streaming == Streaming::RunningUsage;
+        manner.settings.cache_report = true;
+    });
+    let mut sheet = Sheet::default();
     let mut out = Vec::new();
-    let running = |tokens| (streaming == Streaming::RunningUsage).then(|| usage(7, tokens));
-    for choice in 0..2 {
-        identity.role(&mut out, choice, running(0));
-    }
-    for (text, so_far) in [("otter", 1), (" \"森\" 🦦", 3), ("", 4)] {
+    let (word, more, end) = (
+        [token("otter", TokenKind::Answer)],
+        [
+            token(" \"森\"", TokenKind::Answer),
+            token(" 🦦", TokenKind::Answer),
+        ],
+        [token("", TokenKind::Silent)],
+    );
+    for (tokens, finish) in [(&word[..], None), (&more, None), (&end, Some(Finish::Stop))] {
         for choice in 0..2 {
-            let delta = Delta {
-                choice,
-                text: Some(text),
-                finish: text.is_empty().then_some("stop"),
-                running: running(so_far),
-                last: streaming == Streaming::Events,
-                ..Delta::default()
-            };
-            identity.delta(&mut out, &delta);
+            writer.step(&step(choice, tokens, finish), &mut sheet);
         }
-        encode::keep_alive(&mut out);
+        out.extend_from_slice(sheet.bytes());
+        out.extend_from_slice(encode::keep_alive(VLLM, endpoint).as_bytes());
+        sheet.clear();
     }
-    if streaming != Streaming::Events {
-        let total = Usage {
-            cached: Some(4),
-            ..usage(7, 8)
-        };
-        identity.usage(&mut out, total);
-    }
-    encode::done(&mut out);
-    out
+    writer.end(&mut sheet);
+    assert_eq!(writer.states_total(), streaming != Streaming::Events);
+    [out.as_slice(), sheet.bytes()].concat()
 }
 
 #[test]
@@ -94,22 +109,19 @@ fn streams() {
     for endpoint in ENDPOINTS {
         for streaming in [Streaming::Events, Streaming::Usage, Streaming::RunningUsage] {
             let (events, answer) = decode(endpoint, STREAM, 2, &stream(endpoint, streaming));
-            let roles = usize::from(endpoint == Endpoint::ChatCompletions) * 2;
-            let tokens: Vec<Tokens> = events[roles..roles + 6]
+            let roles = usize::from(endpoint == Endpoint::ChatCompletions);
+            // The choices open one after the other.
+            let bearing = events
                 .iter()
-                .map(|event| event.tokens)
-                .collect();
+                .enumerate()
+                .filter(|(at, _)| ![0, 2 * roles].contains(at) || roles == 0);
+            let tokens: Vec<Tokens> = bearing.take(6).map(|(_, event)| event.tokens).collect();
             let (one, two) = (Tokens::Exactly(1), Tokens::Exactly(2));
             let (some, none) = (Tokens::AtLeastOne, Tokens::None);
             match streaming {
                 Streaming::RunningUsage => assert_eq!(tokens, [one, one, two, two, one, one]),
                 _ => assert_eq!(tokens, [some, some, some, some, none, none]),
             }
-            assert!(
-                events[..roles]
-                    .iter()
-                    .all(|event| event.tokens == Tokens::None)
-            );
             let stated = (streaming != Streaming::Events).then_some(());
             assert_eq!(answer.output_tokens, stated.map(|()| 8));
             assert_eq!(answer.input_tokens, stated.map(|()| 7));
@@ -129,9 +141,13 @@ fn streams() {
                 [Some("stop".to_owned()), Some("stop".to_owned())]
             );
             assert_eq!(answer.model.as_deref(), Some("otter \"8b\""));
+            let id = match endpoint {
+                Endpoint::ChatCompletions => "chatcmpl-an-id",
+                _ => "cmpl-an-id",
+            };
             assert_eq!(
                 (answer.response_id.as_deref(), answer.comments),
-                (Some("an-id"), 3)
+                (Some(id), 3)
             );
             assert_eq!(answer.anomalies, []);
         }
@@ -140,37 +156,23 @@ fn streams() {
 
 #[test]
 fn reasoning_is_no_answer() {
-    let identity = identity(Endpoint::ChatCompletions);
-    let mut out = Vec::new();
-    identity.role(&mut out, 0, None);
-    for delta in [
-        Delta {
-            reasoning: Some("hm"),
-            ..Delta::default()
-        },
-        Delta {
-            reasoning: Some(" so"),
-            text: Some("It"),
-            ..Delta::default()
-        },
-        Delta {
-            text: Some(" is"),
-            ..Delta::default()
-        },
-        Delta {
-            finish: Some("stop"),
-            ..Delta::default()
-        },
+    let mut writer = writer(Endpoint::ChatCompletions, |manner| {
+        manner.wishes.usage = true;
+        manner.settings.reasons = true;
+    });
+    let thought = |text| token(text, TokenKind::Reasoning);
+    let said = |text| token(text, TokenKind::Answer);
+    let mut sheet = Sheet::default();
+    for (tokens, finish) in [
+        (&[thought("hm")][..], None),
+        (&[thought(" so"), said("It")], None),
+        (&[said(" is")], None),
+        (&[token("", TokenKind::Silent)], Some(Finish::Stop)),
     ] {
-        identity.delta(&mut out, &delta);
+        writer.step(&step(0, tokens, finish), &mut sheet);
     }
-    let total = Usage {
-        reasoning: Some(2),
-        ..usage(3, 5)
-    };
-    identity.usage(&mut out, total);
-    encode::done(&mut out);
-    let (events, answer) = decode(Endpoint::ChatCompletions, STREAM, 1, &out);
+    writer.end(&mut sheet);
+    let (events, answer) = decode(Endpoint::ChatCompletions, STREAM, 1, sheet.bytes());
     let shows: Vec<(bool, bool)> = events[..5]
         .iter()
         .map(|event| (event.visible, event.answer))
@@ -194,35 +196,41 @@ fn reasoning_is_no_answer() {
 #[test]
 fn token_ids_are_counted() {
     for endpoint in ENDPOINTS {
-        let mut out = Vec::new();
-        let delta = Delta {
-            text: Some(""),
-            token_ids: Some(&[5, 6, 7]),
-            ..Delta::default()
-        };
-        identity(endpoint).delta(&mut out, &delta);
-        let (events, _) = decode(endpoint, STREAM, 1, &out);
-        assert_eq!(events[0].tokens, Tokens::Exactly(3));
+        let mut writer = writer(endpoint, |manner| manner.wishes.token_ids = true);
+        let mut sheet = Sheet::default();
+        writer.step(
+            &step(0, &[token("", TokenKind::Silent); 3], None),
+            &mut sheet,
+        );
+        let (events, _) = decode(endpoint, STREAM, 1, sheet.bytes());
+        assert_eq!(
+            events.last().map(|event| event.tokens),
+            Some(Tokens::Exactly(3))
+        );
     }
 }
 
 #[test]
 fn whole_bodies() {
-    let choice = Choice {
-        text: "two words",
-        reasoning: None,
-        finish: "length",
-    };
     for endpoint in ENDPOINTS {
+        let mut writer = writer(endpoint, |manner| {
+            manner.n = 2;
+            manner.streamed = false;
+            manner.settings.cache_report = true;
+        });
+        for choice in 0..2 {
+            let words = [
+                token("two", TokenKind::Answer),
+                token(" words", TokenKind::Answer),
+            ];
+            writer.step(
+                &step(choice, &words, Some(Finish::Length)),
+                &mut Sheet::default(),
+            );
+        }
         let mut out = Vec::new();
-        identity(endpoint).whole(
-            &mut out,
-            &[choice, choice],
-            Usage {
-                cached: Some(16),
-                ..usage(40, 4)
-            },
-        );
+        let stated = writer.whole(&mut out).expect("a body counts");
+        assert_eq!((stated.prompt, stated.completion), (7, 4));
         let (events, answer) = decode(endpoint, "application/json", 2, &out);
         assert_eq!(events, []);
         assert_eq!(
@@ -231,7 +239,7 @@ fn whole_bodies() {
                 answer.output_tokens,
                 answer.cached_tokens
             ),
-            (Some(40), Some(4), Some(16))
+            (Some(7), Some(4), Some(4))
         );
         assert_eq!(
             (answer.state, answer.terminator),
@@ -246,17 +254,10 @@ fn whole_bodies() {
 
 #[test]
 fn errors() {
-    let error = ErrorObject {
-        message: "no – 🦦",
-        r#type: "InternalServerError",
-        param: None,
-        code: 500,
-    };
     for endpoint in ENDPOINTS {
-        let mut out = Vec::new();
-        identity(endpoint).error(&mut out, &error);
-        encode::done(&mut out);
-        let (_, answer) = decode(endpoint, STREAM, 1, &out);
+        let mut sheet = Sheet::default();
+        writer(endpoint, |_| {}).error("no – 🦦", &mut sheet);
+        let (_, answer) = decode(endpoint, STREAM, 1, sheet.bytes());
         assert_eq!(
             (answer.state, answer.error.as_deref()),
             (FinishState::Errored, Some("no – 🦦"))

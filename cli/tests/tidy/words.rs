@@ -23,7 +23,6 @@ const TOP_LEVEL: &[&str] = &[
     "cli",
     "clippy.toml",
     "config",
-    "decode",
     "deny.toml",
     "docs",
     "exporter",

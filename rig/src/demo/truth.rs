@@ -84,6 +84,7 @@ mod tests {
             emissions_dropped: 0,
             usage: None,
             finish: Vec::new(),
+            times: Vec::new(),
             ended: Ended::Completed,
             ended_ns: 2000,
         }

@@ -94,8 +94,16 @@ impl Sequence {
         self.computed = count(self.shared) * block.get();
     }
 
-    pub(super) fn admitted(&mut self) {
+    /// It leaves the queue; whether that is the first time.
+    pub(super) fn admitted(&mut self) -> bool {
+        let first = self.cached.is_none();
         self.cached.get_or_insert(self.computed);
+        first
+    }
+
+    /// Tokens of its prompt.
+    pub(super) fn prompt(&self) -> u32 {
+        self.prompt
     }
 
     /// Counts a step's work: `tokens` known ones were computed, and `kept` drafts turned out right.

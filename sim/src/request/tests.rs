@@ -15,7 +15,8 @@ fn headers(list: &[(&'static str, &'static str)]) -> HeaderMap {
 
 #[track_caller]
 fn ask(endpoint: Endpoint, list: &[(&'static str, &'static str)], body: &str) -> Ask {
-    Ask::parse(endpoint, &headers(list), body.as_bytes()).expect("the request is good")
+    let vllm = Personality::of(EngineKind::Vllm);
+    Ask::parse(vllm, endpoint, &headers(list), body.as_bytes()).expect("the request is good")
 }
 
 fn lengths(ask: &Ask) -> Vec<usize> {
@@ -120,7 +121,7 @@ fn stream_options() {
             &[],
             &format!(r#"{{"prompt":"a","stream":true,"stream_options":{options}}}"#),
         );
-        (ask.stream, ask.include_usage, ask.running_usage)
+        (ask.stream, ask.wishes.usage, ask.wishes.running)
     };
     assert_eq!(of("null"), (true, false, false));
     assert_eq!(of("{}"), (true, false, false));
@@ -138,8 +139,9 @@ fn stream_options() {
 
 #[test]
 fn bad_requests_name_the_thing() {
+    let vllm = Personality::of(EngineKind::Vllm);
     let error = |endpoint, list: &[(&'static str, &'static str)], body: &str| {
-        Ask::parse(endpoint, &headers(list), body.as_bytes())
+        Ask::parse(vllm, endpoint, &headers(list), body.as_bytes())
             .expect_err("the request is bad")
             .to_string()
     };
@@ -156,6 +158,58 @@ fn bad_requests_name_the_thing() {
             "{message}"
         );
     }
+}
+
+#[track_caller]
+fn refused(engine: EngineKind, endpoint: Endpoint, body: &str) -> String {
+    Ask::parse(
+        Personality::of(engine),
+        endpoint,
+        &HeaderMap::new(),
+        body.as_bytes(),
+    )
+    .expect_err("the request is bad")
+    .to_string()
+}
+
+#[test]
+fn trtllm_takes_no_member_that_it_does_not_know() {
+    let trtllm = EngineKind::Trtllm;
+    let message = refused(trtllm, TEXT, r#"{"prompt":"a","return_token_ids":true}"#);
+    assert!(message.contains("'extra_forbidden'"), "{message}");
+    assert!(
+        message.contains("('body', 'return_token_ids')"),
+        "{message}"
+    );
+    let nested = r#"{"prompt":"a","stream":true,"stream_options":{"include_obfuscation":false}}"#;
+    let message = refused(trtllm, TEXT, nested);
+    assert!(
+        message.contains("('body', 'stream_options', 'include_obfuscation')"),
+        "{message}"
+    );
+    assert!(refused(trtllm, TEXT, r#"{"prompt":"a","stream_options":{}}"#).contains("stream"));
+}
+
+#[test]
+fn stream_options_mean_what_the_engine_makes_of_them() {
+    let of = |engine, options: &str| {
+        let body = format!(r#"{{"prompt":"a","stream":true,"stream_options":{options}}}"#);
+        let personality = Personality::of(engine);
+        let ask = Ask::parse(personality, TEXT, &HeaderMap::new(), body.as_bytes());
+        let wishes = ask.expect("the request is good").wishes;
+        (wishes.usage, wishes.running)
+    };
+    let continuous = r#"{"continuous_usage_stats":true}"#;
+    assert_eq!(of(EngineKind::Vllm, continuous), (false, false));
+    assert_eq!(of(EngineKind::Sglang, continuous), (false, true));
+    assert_eq!(of(EngineKind::Trtllm, continuous), (true, true));
+    assert_eq!(of(EngineKind::Trtllm, "{}"), (true, false));
+    assert_eq!(
+        of(EngineKind::Trtllm, r#"{"include_usage":false}"#),
+        (false, false)
+    );
+    let both = r#"{"include_usage":true,"continuous_usage_stats":true}"#;
+    assert_eq!(of(EngineKind::LlamaCpp, both), (true, false));
 }
 
 #[test]

@@ -104,10 +104,9 @@ impl Heard {
 
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         let head = self.head();
-        let field = head
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        field.map(str::to_owned)
+        let mut fields = head.lines().filter_map(|line| line.split_once(": "));
+        let field = fields.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        field.map(|(_, value)| value.to_owned())
     }
 
     pub(crate) fn body(&self) -> Body {
@@ -131,6 +130,11 @@ impl Heard {
 impl Body {
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.bytes).expect("the body is UTF-8")
+    }
+
+    /// When this byte was there.
+    pub(crate) fn time_of(&self, at: usize) -> u64 {
+        self.times[at]
     }
 
     /// Events and comments with the time at which their last visible byte was there. Line ends are LF.

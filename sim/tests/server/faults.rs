@@ -467,7 +467,7 @@ async fn a_body_may_be_ended_by_the_close_alone() {
 
     let mut stage = Stage::new(Profile::fast());
     let old = Request {
-        line: "POST /v1/completions HTTP/1.0",
+        line: "POST /v1/completions HTTP/1.0".to_owned(),
         ..Request::completion(STREAM)
     };
     let (heard, record) = stage.ask_and_tell(&old).await;

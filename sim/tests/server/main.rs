@@ -6,8 +6,10 @@
 )]
 
 mod client;
+mod dialects;
 mod faults;
 mod plain;
+mod reading;
 mod script;
 mod stage;
 mod stop;

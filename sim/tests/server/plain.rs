@@ -57,7 +57,7 @@ async fn gauges_tell_what_the_engine_holds() {
         let lines: Vec<String> = body
             .text()
             .lines()
-            .filter(|line| !line.starts_with('#'))
+            .filter(|line| line.starts_with("vllm:num_requests"))
             .map(str::to_owned)
             .collect();
         lines

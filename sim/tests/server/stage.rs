@@ -96,7 +96,7 @@ pub(crate) fn tokio_clock() -> Clock {
 /// A request to be written. Its connection is closed after it.
 #[derive(Clone)]
 pub(crate) struct Request {
-    pub(crate) line: &'static str,
+    pub(crate) line: String,
     pub(crate) fields: String,
     pub(crate) body: Arc<str>,
 }
@@ -104,7 +104,7 @@ pub(crate) struct Request {
 impl Request {
     pub(crate) fn get(line: &'static str) -> Self {
         Self {
-            line,
+            line: line.to_owned(),
             fields: String::new(),
             body: "".into(),
         }
@@ -113,7 +113,7 @@ impl Request {
     pub(crate) fn completion(members: &str) -> Self {
         let body = format!(r#"{{"prompt":"one two three four"{members}}}"#);
         Self {
-            line: "POST /v1/completions HTTP/1.1",
+            line: "POST /v1/completions HTTP/1.1".to_owned(),
             fields: String::new(),
             body: body.into(),
         }
@@ -123,7 +123,7 @@ impl Request {
         let body =
             format!(r#"{{"messages":[{{"role":"user","content":"one two three"}}]{members}}}"#);
         Self {
-            line: "POST /v1/chat/completions HTTP/1.1",
+            line: "POST /v1/chat/completions HTTP/1.1".to_owned(),
             fields: String::new(),
             body: body.into(),
         }

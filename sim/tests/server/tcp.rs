@@ -117,10 +117,10 @@ async fn a_reset_is_a_reset_and_a_close_is_none() {
             (Some(ErrorKind::ConnectionReset), true)
         );
         let died = ask(address, clock, &Request::completion(stream).fault("die=2")).await;
-        assert_eq!(
-            (died.error, died.body().whole, died.body().events().len()),
-            (None, false, 2)
-        );
+        assert_eq!((died.error, died.body().whole), (None, false));
+        // On a busy machine the two tokens may share an event.
+        let events = died.body().events().len();
+        assert!((1..=2).contains(&events), "{events} events");
         let died = ask(
             address,
             clock,

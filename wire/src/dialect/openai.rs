@@ -200,12 +200,14 @@ impl OpenAi {
         }
     }
 
-    /// llama.cpp's bodies count the first choice alone; it is known by its timings.
+    /// llama.cpp's bodies count the first choice and its prompt alone; they are known by their timings.
     fn body_usage(&self, chunk: &Chunk<'_>) -> Usage {
         let usage = chunk.statement.usage.unwrap_or_default();
         if chunk.statement.timings.is_some() && self.scratch.len() > 1 {
             return Usage {
                 output: None,
+                prompt: usage.prompt.filter(|_| self.asked.prompts == 1),
+                cached: usage.cached.filter(|_| self.asked.prompts == 1),
                 ..usage
             };
         }

@@ -73,7 +73,7 @@ impl RequestShape<'_> {
             Prompt::Text(text) => (Some(PromptField::Text(text)), None),
             Prompt::TokenIds(ids) => (Some(PromptField::TokenIds(ids)), None),
         };
-        super::json(
+        json(
             &mut out,
             &Body {
                 model: self.model,
@@ -150,6 +150,14 @@ impl StreamOptions {
             }),
         }
     }
+}
+
+fn json(out: &mut Vec<u8>, value: &impl Serialize) {
+    #[expect(
+        clippy::expect_used,
+        reason = "structs of texts and whole numbers, written into memory: nothing can fail"
+    )]
+    serde_json::to_writer(out, value).expect("plain structs serialise");
 }
 
 fn spell(ids: &[u32]) -> String {

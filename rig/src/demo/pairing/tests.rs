@@ -77,6 +77,7 @@ fn truth(id: &str, tokens_at_ms: &[u64]) -> sim::Record {
         emissions_dropped: 0,
         usage: None,
         finish: Vec::new(),
+        times: Vec::new(),
         ended: Ended::Completed,
         ended_ns: 100 * MS,
     }
