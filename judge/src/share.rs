@@ -105,9 +105,12 @@ impl Share {
         let scale = 1.0 + z * z / n;
         let centre = (e + z * z / (2.0 * n)) / scale;
         let half = z * (e * (1.0 - e) / n + z * z / (4.0 * n * n)).sqrt() / scale;
+        // At the ends centre and half width are equal on paper, and differ by a rounding.
+        let none = self.part <= 0.0;
+        let all = self.part >= self.total;
         Interval {
-            lower: (centre - half).clamp(0.0, 1.0),
-            upper: (centre + half).clamp(0.0, 1.0),
+            lower: if none { 0.0 } else { (centre - half).max(0.0) },
+            upper: if all { 1.0 } else { (centre + half).min(1.0) },
         }
     }
 

@@ -117,6 +117,15 @@ proptest! {
 }
 
 #[test]
+fn none_of_many_is_within_wilsons_interval() {
+    // 0 of 195: the lower end came out as 3e-18, above the share itself.
+    for n in 1..500 {
+        let of = |part| Share::new(part, f64::from(n)).unwrap().wilson(0.95);
+        assert_eq!((of(0.0).lower, of(f64::from(n)).upper), (0.0, 1.0), "{n}");
+    }
+}
+
+#[test]
 fn the_constants_of_the_bound_for_all_quantiles() {
     for (alpha, expected) in [
         (0.1, 7.622_974),

@@ -10,6 +10,7 @@ mod arms;
 mod criteria;
 mod dashboards;
 mod independent;
+mod records;
 mod replays;
 mod scorers;
 mod toy_queue;

@@ -4,13 +4,13 @@
 //! expects. Nothing that is expected is ever read to compute it.
 
 mod accuracy;
-mod case;
+pub(crate) mod case;
 mod compare;
 mod dashboards;
 mod money;
 mod replays;
 mod sequences;
-mod streams;
+pub(crate) mod streams;
 mod table;
 mod tests_of_arms;
 mod verdicts;

@@ -156,7 +156,9 @@ fn play(requests: &[Request]) -> Vec<InFlightMeans> {
     let mut steps = Vec::new();
     for (index, request) in requests.iter().enumerate() {
         steps.push((request.arrival, Step::Arrival, index));
-        steps.push((request.end, Step::End, index));
+        if request.end > request.arrival {
+            steps.push((request.end, Step::End, index));
+        }
         if let Some(first) = request.first {
             let only = first == request.end;
             let step = if only {
@@ -173,7 +175,12 @@ fn play(requests: &[Request]) -> Vec<InFlightMeans> {
     for (at, step, index) in steps {
         match (step, &mut exchanges[index]) {
             (Step::Arrival, slot) => {
-                *slot = Some(Exchange::begin(identity(), at, Arc::clone(&in_flight)));
+                let mut exchange = Exchange::begin(identity(), at, Arc::clone(&in_flight));
+                if requests[index].end == at {
+                    // It was over at once: nobody found it in flight.
+                    exchange.on_end(at, End::Clean);
+                }
+                *slot = Some(exchange);
             }
             (Step::End, Some(exchange)) => exchange.on_end(at, End::Clean),
             (_, Some(exchange)) => exchange.on_read(at, 1, &[event(Tokens::Exactly(1), true)]),
@@ -198,19 +205,24 @@ fn json_means(request: &Request, means: &InFlightMeans) -> Value {
 }
 
 pub(crate) fn stream_metrics(case: &Case<'_>, _: &File) -> Computed {
-    let events: Vec<(Burst, bool)> = case
-        .cases("events")?
-        .map(|event| {
-            let tokens =
-                u32::try_from(event.count("tokens")?).map_err(|error| error.to_string())?;
-            let answers = matches!(event.text("kind")?, "content" | "tool_call");
-            let at = stamp(event.number("t")?)?;
-            Ok((Burst { at, tokens }, answers && tokens > 0))
-        })
-        .collect::<Computed<_>>()?;
-    let record = answer(case, &events)?;
-    let bursts = stream::bursts(events.into_iter().map(|(event, _)| event));
-    Ok(json_stream(&record, &stream::gaps(&bursts)))
+    let bursts = stream::bursts(events(case)?.into_iter().map(|(event, _)| event));
+    Ok(json_stream(&record(case)?, &stream::gaps(&bursts)))
+}
+
+/// The record of a case of file 17.
+pub(crate) fn record(case: &Case<'_>) -> Computed<Record> {
+    answer(case, &events(case)?)
+}
+
+/// The events of a case, and whether each shows an answer.
+fn events(case: &Case<'_>) -> Computed<Vec<(Burst, bool)>> {
+    let events = case.cases("events")?.map(|event| {
+        let tokens = u32::try_from(event.count("tokens")?).map_err(|error| error.to_string())?;
+        let answers = matches!(event.text("kind")?, "content" | "tool_call");
+        let at = stamp(event.number("t")?)?;
+        Ok((Burst { at, tokens }, answers && tokens > 0))
+    });
+    events.collect()
 }
 
 /// The record of a case's answer.
