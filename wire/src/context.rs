@@ -45,9 +45,9 @@ pub enum Accumulation {
     Cumulative,
 }
 
-/// How the body is cut into what a dialect judges.
+/// How a body is cut into what a dialect judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub enum Framing {
     /// Server-sent events.
     Events,
     /// A JSON object a line.

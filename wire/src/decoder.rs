@@ -21,7 +21,7 @@ pub struct Decoder {
     body: Body,
     dialect: Dialect,
     tally: Tally,
-    streamed: bool,
+    framing: Framing,
     rejected: bool,
     comments: u64,
     /// The body was one JSON object that is no error.
@@ -76,7 +76,7 @@ impl Decoder {
             body,
             dialect: Dialect::new(asked, framing),
             tally,
-            streamed,
+            framing,
             rejected: asked.rejected,
             comments: 0,
             whole: false,
@@ -145,6 +145,11 @@ impl Decoder {
             Body::Json(body) => body.extend_from_slice(bytes),
             Body::Unread => {}
         }
+    }
+
+    /// How the body is cut into events, or that it is none.
+    pub fn framing(&self) -> Framing {
+        self.framing
     }
 
     /// The model that the answer has named so far.
@@ -234,7 +239,7 @@ impl Decoder {
             .implied_mark()
             .filter(|_| state == FinishState::Complete && self.stopped.is_none());
         Answer {
-            streamed: self.streamed,
+            streamed: self.framing != Framing::Body,
             events: self.tally.events,
             comments: self.comments,
             token_events: self.tally.token_events,

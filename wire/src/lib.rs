@@ -31,7 +31,7 @@ mod request;
 mod usage;
 
 pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, TransportEnd};
-pub use context::{Accumulation, AnswerContext};
+pub use context::{Accumulation, AnswerContext, Framing};
 pub use decoder::Decoder;
 pub use endpoint::Endpoint;
 pub use engine_kind::EngineKind;

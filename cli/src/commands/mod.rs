@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod config;
+mod decode;
 mod demo;
 mod proxy;
 
@@ -18,6 +19,8 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     /// Measure what a proxy adds to a stream, and how far our own reported times are off
     Calibrate(calibrate::CalibrateArgs),
+    /// Say what a recorded answer means, event by event, and why
+    Decode(decode::DecodeArgs),
     /// Check, show or describe the configuration
     Config(config::ConfigArgs),
 }
@@ -28,6 +31,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Proxy(args) => proxy::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Decode(args) => decode::run(&args),
         Command::Config(args) => config::run(&args),
     }
 }

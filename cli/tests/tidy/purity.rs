@@ -5,7 +5,7 @@ use crate::lexer::Token;
 use crate::source::Source;
 use crate::tree::Tree;
 
-const PURE_ROOMS: &[&str] = &["wire", "measure", "judge"];
+const PURE_ROOMS: &[&str] = &["wire", "measure", "judge", "decode"];
 const CRATES: &[&str] = &["tokio", "hyper", "socket2"];
 const STD_MODULES: &[&str] = &["fs", "net", "env", "process", "thread", "os"];
 const CLOCKS: &[&str] = &["Instant", "SystemTime"];

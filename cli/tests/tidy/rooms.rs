@@ -30,6 +30,11 @@ const ROOMS: &[Room] = &[
         tests_use: &["wire"],
     },
     Room {
+        name: "decode",
+        uses: &["wire", "measure"],
+        tests_use: &[],
+    },
+    Room {
         name: "config",
         uses: &[],
         tests_use: &[],
@@ -72,8 +77,8 @@ const ROOMS: &[Room] = &[
     Room {
         name: "cli",
         uses: &[
-            "wire", "measure", "config", "exporter", "sim", "upstream", "proxy", "rig", "grafana",
-            "k8s",
+            "wire", "measure", "decode", "config", "exporter", "sim", "upstream", "proxy", "rig",
+            "grafana", "k8s",
         ],
         tests_use: &[],
     },

@@ -23,6 +23,7 @@ const TOP_LEVEL: &[&str] = &[
     "cli",
     "clippy.toml",
     "config",
+    "decode",
     "deny.toml",
     "docs",
     "exporter",
