@@ -48,10 +48,11 @@ bench: ## Micro-benchmarks of the token path
 	@scripts/setup rust cc
 	$(cargo) bench $(workspace) --bench '*'
 
-generate: ## Write anew what is generated: METRICS.md, docs/CONFIG.md, dashboard and rules
+generate: ## Write anew what is generated: METRICS.md, docs/CONFIG.md, docs/HOSTILE-STREAMS.md, dashboard and rules
 	@scripts/setup rust cc
 	$(cargo) run --locked --quiet --package loadproof-exporter --example metrics_md
 	$(cargo) run --locked --quiet --package loadproof-grafana --example generate
+	$(cargo) run --locked --quiet --package loadproof-decode --example hostile_streams
 	mkdir -p target && $(cargo) run --locked --quiet --package loadproof-cli -- config reference > target/CONFIG.md
 	mv target/CONFIG.md docs/CONFIG.md
 

@@ -11,4 +11,6 @@ extern crate loadproof_decode as decode;
 mod corpus;
 mod errors;
 mod forms;
+mod hostile;
+mod hostile_page;
 mod timed;
