@@ -4,8 +4,17 @@
 //!
 //! 1. Did we refuse it, or never reach the engine? Then nothing that came back counts.
 //! 2. Did the engine answer with a status of 400 or more? Then that is the outcome, however the body ended.
-//! 3. Did an error object come inside a good status? Then that is it, whatever follows: end marks do follow errors.
-//! 4. Else the way it ended decides, and for a whole body the terminal mark.
+//! 3. Did it end a gRPC call with a status that is not OK? Then that is it: see the table below.
+//! 4. Did an error object come inside a good status? Then that is it, whatever follows: end marks do follow errors.
+//! 5. Else the way it ended decides, and for a whole body the terminal mark.
+//!
+//! | status of a call | outcome |
+//! | --- | --- |
+//! | `CANCELLED`, `DEADLINE_EXCEEDED` | the client's abort: who cancels, and whose deadline runs out, is the client, and whether its reset or the engine's status arrives first is a race |
+//! | any other, after the first token | an error inside an answer |
+//! | `RESOURCE_EXHAUSTED` | as 429 |
+//! | `INVALID_ARGUMENT`, `NOT_FOUND`, `ALREADY_EXISTS`, `PERMISSION_DENIED`, `FAILED_PRECONDITION`, `OUT_OF_RANGE`, `UNIMPLEMENTED`, `UNAUTHENTICATED` | as any other 4xx |
+//! | `UNKNOWN`, `ABORTED`, `INTERNAL`, `UNAVAILABLE`, `DATA_LOSS`, and what has no name | as 5xx |
 
 use crate::Outcome;
 use wire::{Answer, FinishState, Terminator};
@@ -58,6 +67,8 @@ impl End {
 pub(crate) struct Ending<'a> {
     pub(crate) end: End,
     pub(crate) status: Option<u16>,
+    /// Status of a gRPC call, if one came.
+    pub(crate) call_status: Option<u32>,
     pub(crate) answer: Option<&'a Answer>,
     /// A token-bearing event was read.
     pub(crate) seen_token: bool,
@@ -71,6 +82,7 @@ impl Ending<'_> {
     pub(crate) fn outcome(&self) -> Outcome {
         self.never_served()
             .or_else(|| self.refused_by_engine())
+            .or_else(|| self.failed_call())
             .or_else(|| {
                 self.state_is(&[FinishState::Errored, FinishState::Rejected])
                     .then_some(Outcome::SseErrorEvent)
@@ -93,6 +105,19 @@ impl Ending<'_> {
             400..=499 => Some(Outcome::Upstream4xx),
             500.. => Some(Outcome::Upstream5xx),
             _ => None,
+        }
+    }
+
+    /// By the codes of grpc/doc/statuscodes.md.
+    fn failed_call(&self) -> Option<Outcome> {
+        match self.call_status? {
+            0 => None,
+            1 | 4 if self.seen_token => Some(Outcome::ClientAbortDecode),
+            1 | 4 => Some(Outcome::ClientAbortPrefill),
+            _ if self.seen_token => Some(Outcome::SseErrorEvent),
+            8 => Some(Outcome::Upstream429),
+            3 | 5..=7 | 9 | 11 | 12 | 16 => Some(Outcome::Upstream4xx),
+            _ => Some(Outcome::Upstream5xx),
         }
     }
 

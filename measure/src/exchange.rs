@@ -33,6 +33,7 @@ pub struct Exchange {
     latest: Nanos,
     last_read: Option<Nanos>,
     status: Option<u16>,
+    call_status: Option<u32>,
     response_bytes: u64,
     events: u64,
     bursts: Bursts,
@@ -77,6 +78,7 @@ impl Exchange {
             latest: arrival,
             last_read: None,
             status: None,
+            call_status: None,
             response_bytes: 0,
             events: 0,
             bursts: Bursts::default(),
@@ -119,6 +121,14 @@ impl Exchange {
             self.status = Some(status);
             self.stamps.response_head = Some(now);
             self.last_read = self.last_read.max(Some(now));
+        }
+    }
+
+    /// Input: the engine ended a gRPC call with this status (0 is OK), in the trailers or in a head that is all of the answer.
+    /// The first call wins.
+    pub fn on_call_status(&mut self, code: u32) {
+        if self.ended.is_none() {
+            self.call_status.get_or_insert(code);
         }
     }
 
@@ -275,6 +285,11 @@ impl Exchange {
     /// Getter: status of the engine's answer, if a head came.
     pub fn status(&self) -> Option<u16> {
         self.status
+    }
+
+    /// Getter: status of a gRPC call, if one came.
+    pub fn call_status(&self) -> Option<u32> {
+        self.call_status
     }
 
     /// Getter: bytes of the response's body read so far.

@@ -19,9 +19,9 @@ pub enum Outcome {
     /// Terminal mark of the dialect seen and the transport ended whole, or the client hung up on the mark. Where the
     /// answer could not be read ([`crate::Flags::sight_lost`]), only the transport's word stands behind it.
     Ok,
-    /// The client left before the first token.
+    /// The client left before the first token; or the engine ended its gRPC call as cancelled or past its deadline.
     ClientAbortPrefill,
-    /// The client left after the first token.
+    /// The same after the first token.
     ClientAbortDecode,
     /// The client did not take its bytes within the write limit.
     SlowClient,
@@ -37,13 +37,14 @@ pub enum Outcome {
     UpstreamTruncated,
     /// Framing whole, terminal mark missing.
     SseNoDone,
-    /// An error object inside a 200, whatever follows, or a finish reason that says the engine gave up.
+    /// An error object inside a 200, whatever follows, or a finish reason that says the engine gave up, or a gRPC call that
+    /// failed after its first token.
     SseErrorEvent,
-    /// Status 4xx other than 429.
+    /// Status 4xx other than 429, or a gRPC status that blames the request.
     Upstream4xx,
-    /// Status 429.
+    /// Status 429, or gRPC's `RESOURCE_EXHAUSTED`.
     Upstream429,
-    /// Status 5xx.
+    /// Status 5xx, or a gRPC status that blames the engine.
     Upstream5xx,
     /// Our optional limit on the time to the first token.
     TimeoutTtft,

@@ -22,7 +22,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use upstream::{Client, Failure, Live, Observed, RelayBody, RequestBody, Upstream};
-use wire::Passing;
+use wire::{Endpoint, Passing};
 
 /// What all connections share to serve requests.
 pub(crate) struct Relay {
@@ -82,9 +82,8 @@ impl Relay {
 
     /// The exchange that a request begins, if its route generates.
     fn begin(&self, request: &Request<Incoming>, client: &ClientSide) -> Option<Exchange> {
-        let (method, path) = (request.method().as_str(), request.uri().path());
-        let Some(endpoint) = self.routes.of(method, path) else {
-            self.ledger.passed(Passing::of(path));
+        let Some(endpoint) = self.generates(request) else {
+            self.ledger.passed(Passing::of(request.uri().path()));
             return None;
         };
         let id = self.next_id.fetch_add(1, Relaxed);
@@ -98,6 +97,17 @@ impl Relay {
             client.last_read(),
             Arc::clone(&self.in_flight),
         ))
+    }
+
+    /// The generating route that a request asks for. A method of gRPC generates where a call is made and passed on as one.
+    fn generates(&self, request: &Request<Incoming>) -> Option<Endpoint> {
+        let is_call = self.protocol != EngineProtocol::Http1
+            && grpc::is_call(request.version(), request.headers());
+        self.routes
+            .of(request.method().as_str(), request.uri().path())
+            .filter(|endpoint| endpoint.is_grpc() == is_call)
+            // One of its calls is many exchanges, which nobody tells apart yet.
+            .filter(|endpoint| *endpoint != Endpoint::TritonGrpc)
     }
 
     async fn relay(

@@ -16,6 +16,7 @@ mod support;
 
 use bytes::Bytes;
 use calls::*;
+use measure::{Defined, Nanos, Outcome, Record};
 use std::time::Duration;
 use support::*;
 use tokio::sync::mpsc;
@@ -49,7 +50,7 @@ fn tokens(count: u32) -> Service {
 #[tokio::test(start_paused = true)]
 async fn messages_metadata_and_status_arrive_as_they_were_sent() {
     let engine = tokens(3).engine();
-    let house = House::new(&engine, "");
+    let mut house = House::new(&engine, "");
     let caller = Caller::new(&house).await;
     let mut request = Request::new(prompt_of(7));
     let metadata = request.metadata_mut();
@@ -70,6 +71,27 @@ async fn messages_metadata_and_status_arrive_as_they_were_sent() {
         .collect();
     assert_eq!(messages, sent);
     status.unwrap();
+
+    let record = house.record().await;
+    assert_eq!(record.outcome, Outcome::Ok);
+    assert_eq!(counts(&record), (Some(7), Some(3), 3, 4));
+    assert!(record.streamed && record.counts_exact);
+    assert_eq!(record.ttft(), Defined::Value(Nanos::from_millis(10)));
+    assert_eq!(record.tpot(), Defined::Value(0.010));
+    assert_eq!(record.request.prompt_tokens, Some(7));
+    assert_eq!(record.request.max_tokens, Some(64));
+    assert_eq!(record.request.stream, Some(true));
+    house.is_quiet().await;
+}
+
+/// Input tokens, output tokens, bursts, events.
+fn counts(record: &Record) -> (Option<u64>, Option<u64>, u64, u64) {
+    (
+        record.input_tokens,
+        record.output_tokens,
+        record.bursts,
+        record.events,
+    )
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,19 +153,22 @@ async fn a_connection_that_ended_a_call_cleanly_is_used_again() {
 #[tokio::test(start_paused = true)]
 async fn a_status_with_its_message_details_and_metadata_comes_after_the_messages() {
     let service = Service::new().generate(|_, answers| async move {
-        answers.send(Ok(chunk_of(1, 1))).await.unwrap();
+        for so_far in 1..=3 {
+            pause(10).await;
+            answers.send(Ok(chunk_of(1, so_far))).await.unwrap();
+        }
         let details = Bytes::from_static(b"\x08\x0d\x12\x01d");
         let mut status = Status::with_details(Code::Internal, "50 % of \u{e4} block", details);
         let value = MetadataValue::from_static("in the trailers");
         status.metadata_mut().insert("x-trailing", value);
         answers.send(Err(status)).await.unwrap();
     });
-    let house = House::new(&service.engine(), "");
+    let mut house = House::new(&service.engine(), "");
     let caller = Caller::new(&house).await;
     let request = Request::new(prompt_of(1));
     let response = caller.call(GENERATE, request).await.unwrap();
     let (messages, status) = collect::<GenerateResponse>(response.into_inner()).await;
-    assert_eq!(messages, [chunk_of(1, 1)]);
+    assert_eq!(messages, [1, 2, 3].map(|so_far| chunk_of(1, so_far)));
     let status = status.unwrap_err();
     assert_eq!(
         (status.code(), status.message()),
@@ -154,6 +179,11 @@ async fn a_status_with_its_message_details_and_metadata_comes_after_the_messages
         status.metadata().get("x-trailing").unwrap(),
         "in the trailers"
     );
+
+    let record = house.record().await;
+    assert_eq!(record.outcome, Outcome::SseErrorEvent);
+    assert_eq!((record.bursts, record.status), (3, Some(200)));
+    house.is_quiet().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,7 +197,7 @@ async fn a_client_that_cancels_ends_the_engines_call_at_once() {
             gone.send(tokio::time::Instant::now()).await.unwrap();
         }
     });
-    let house = House::new(&service.engine(), "");
+    let mut house = House::new(&service.engine(), "");
     let caller = Caller::new(&house).await;
     let request = Request::new(prompt_of(1));
     let response = caller.call::<_, GenerateResponse>(GENERATE, request).await;
@@ -177,6 +207,8 @@ async fn a_client_that_cancels_ends_the_engines_call_at_once() {
     let left = tokio::time::Instant::now();
     drop(stream);
     assert_eq!(heard.recv().await, Some(left), "told without any wait");
+    assert_eq!(house.record().await.outcome, Outcome::ClientAbortDecode);
+    house.is_quiet().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,7 +221,7 @@ async fn the_clients_deadline_reaches_the_engine() {
         // The client may have given up by itself, in the same millisecond.
         let _ = answers.send(Err(late)).await;
     });
-    let house = House::new(&service.engine(), "");
+    let mut house = House::new(&service.engine(), "");
     let caller = Caller::new(&house).await;
     let mut request = Request::new(prompt_of(1));
     let deadline = MetadataValue::from_static("50m");
@@ -200,26 +232,31 @@ async fn the_clients_deadline_reaches_the_engine() {
         Err(status) => status,
     };
     assert_eq!(status.code(), Code::DeadlineExceeded);
+    assert_eq!(house.record().await.outcome, Outcome::ClientAbortPrefill);
+    house.is_quiet().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_we_refuse_comes_as_a_status_of_grpcs() {
-    let house = House::unreachable();
+    let mut house = House::unreachable();
     let caller = Caller::new(&house).await;
     let request = Request::new(prompt_of(1));
     let refused = caller.call::<_, GenerateResponse>(GENERATE, request).await;
     let status = refused.unwrap_err();
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     assert!(status.message().contains("engine.test:8000"), "{status}");
+    assert_eq!(house.record().await.outcome, Outcome::ConnectFailed);
 
     let limits = "limits:\n  body_bytes: 1KiB\n";
-    let house = House::new(&tokens(1).engine(), limits);
+    let mut house = House::new(&tokens(1).engine(), limits);
     let caller = Caller::new(&house).await;
     let request = Request::new(prompt_of(2_000));
     let refused = caller.call::<_, GenerateResponse>(GENERATE, request).await;
     let status = refused.unwrap_err();
     assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
     assert!(status.message().contains("limits.body_bytes"), "{status}");
+    assert_eq!(house.record().await.outcome, Outcome::RejectedLimit);
+    house.is_quiet().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -246,4 +283,63 @@ async fn a_method_that_does_not_generate_passes_through_unmeasured() {
         1,
         "the client's connection"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_engine_refuses_is_counted_by_its_status() {
+    for (status, outcome) in [
+        (
+            Status::invalid_argument("no such model"),
+            Outcome::Upstream4xx,
+        ),
+        (
+            Status::resource_exhausted("queue full"),
+            Outcome::Upstream429,
+        ),
+        (Status::unavailable("loading"), Outcome::Upstream5xx),
+        (Status::internal("broke"), Outcome::Upstream5xx),
+        (Status::cancelled("by whom?"), Outcome::ClientAbortPrefill),
+    ] {
+        let refusal = status.clone();
+        let service = Service::new().generate(move |_, answers| {
+            let refusal = refusal.clone();
+            async move { answers.send(Err(refusal)).await.unwrap() }
+        });
+        let mut house = House::new(&service.engine(), "");
+        let caller = Caller::new(&house).await;
+        let request = Request::new(prompt_of(1));
+        let response = caller.call::<_, GenerateResponse>(GENERATE, request).await;
+        let told = match response {
+            Ok(response) => collect(response.into_inner()).await.1.unwrap_err(),
+            Err(told) => told,
+        };
+        assert_eq!(
+            (told.code(), told.message()),
+            (status.code(), status.message())
+        );
+        assert_eq!(house.record().await.outcome, outcome, "{status}");
+        house.is_quiet().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn compressed_messages_pass_and_are_not_read() {
+    let mut house = House::new(&tokens(3).compressed().engine(), "");
+    let caller = Caller::new(&house).await;
+    let response = caller
+        .call(GENERATE, Request::new(prompt_of(2)))
+        .await
+        .unwrap();
+    assert_eq!(response.metadata().get("grpc-encoding").unwrap(), "gzip");
+    let (messages, status) = collect::<GenerateResponse>(response.into_inner()).await;
+    status.unwrap();
+    assert_eq!(messages.len(), 4);
+    let record = house.record().await;
+    assert_eq!(record.outcome, Outcome::Ok, "by the status alone");
+    assert!(record.flags.opaque);
+    assert_eq!(
+        (record.output_tokens, record.request.prompt_tokens),
+        (None, Some(2))
+    );
+    house.is_quiet().await;
 }

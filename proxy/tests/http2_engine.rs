@@ -227,3 +227,34 @@ async fn an_engine_can_be_spoken_to_by_http2_alone() {
         measure::Defined::Value(measure::Nanos::from_millis(10))
     );
 }
+
+/// A call that ends in good order but without its status has broken off somewhere: a client reports it as failed, too.
+#[tokio::test(start_paused = true)]
+async fn a_call_without_a_status_is_cut() {
+    let (engine, mut calls) = engine();
+    let mut house = House::new(&engine, "");
+    let mut tasks = JoinSet::new();
+    let mut sender = connect(&house, &mut tasks).await;
+    let request = Request::post("http://front.test/vllm.grpc.engine.VllmEngine/Generate")
+        .header("content-type", "application/grpc");
+    let (response, _) = sender
+        .send_request(request.body(()).unwrap(), true)
+        .unwrap();
+    let (_, mut answer) = calls.recv().await.unwrap();
+    let mut answer = answer.send_response(head(), false).unwrap();
+    // A message that completes the answer.
+    let complete = b"\0\0\0\0\x08\x12\x06\x12\x04stop";
+    answer
+        .send_data(Bytes::from_static(complete), true)
+        .unwrap();
+    let mut told = response.await.unwrap().into_body();
+    assert_eq!(told.data().await.unwrap().unwrap(), &complete[..]);
+    let rest = told.data().await.map(|rest| rest.unwrap());
+    assert!(
+        rest.is_none_or(|rest| rest.is_empty()),
+        "a clean end, as the engine gave it"
+    );
+    let record = house.record().await;
+    assert_eq!(record.outcome, measure::Outcome::UpstreamTruncated);
+    house.is_quiet().await;
+}

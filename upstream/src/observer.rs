@@ -5,7 +5,7 @@
 
 use crate::upload::UploadState;
 use crate::{Client, Clock, Live, SocketStamps, UsageInjection, stamped};
-use http::HeaderName;
+use http::{HeaderMap, HeaderName};
 use measure::{End, Exchange, Flag, Nanos, Recorder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,6 +16,9 @@ use wire::{
 /// TGI counts in the head of an answer that is not streamed.
 const GENERATED_TOKENS: HeaderName = HeaderName::from_static("x-generated-tokens");
 const PROMPT_TOKENS: HeaderName = HeaderName::from_static("x-prompt-tokens");
+
+/// How a gRPC call ended.
+const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// Running token counts are handed on at most this often for each exchange.
 const PROGRESS_EVERY: Nanos = Nanos::from_millis(100);
@@ -106,6 +109,9 @@ impl Observer {
                 return;
             };
             exchange.on_response_head(at, head.status.as_u16());
+            if let Some(code) = call_status(&head.headers) {
+                exchange.on_call_status(code);
+            }
             let facts = exchange.request();
             let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
             let count = |name| text(name).and_then(|count| count.parse().ok());
@@ -126,6 +132,13 @@ impl Observer {
                 ..AnswerContext::new(this.live.endpoint, head.status.as_u16())
             }));
         });
+    }
+
+    /// What trails the body: of a gRPC call its status.
+    pub(crate) fn on_trailers(&mut self, fields: &HeaderMap) {
+        if let (Some(exchange), Some(code)) = (&mut self.exchange, call_status(fields)) {
+            exchange.on_call_status(code);
+        }
     }
 
     /// A frame of the body, in the read stamped `at`.
@@ -214,6 +227,17 @@ impl Observer {
     /// The end of the exchange, from the engine's side.
     pub(crate) fn on_end(&mut self, at: Nanos, end: End) {
         self.on_request_sent();
+        let end = match &self.exchange {
+            // The end of a gRPC call is its status: without one it broke off, however well its frames ended.
+            Some(exchange)
+                if end == End::Clean
+                    && exchange.identity().endpoint.is_grpc()
+                    && exchange.call_status().is_none() =>
+            {
+                End::Truncated
+            }
+            _ => end,
+        };
         self.guarded(|this| this.finish(at, end));
     }
 
@@ -276,6 +300,13 @@ impl Observer {
             }
         }
     }
+}
+
+/// The status that ends a gRPC call; one that is no number is gRPC's `UNKNOWN`.
+fn call_status(fields: &HeaderMap) -> Option<u32> {
+    const UNKNOWN: u32 = 2;
+    let text = fields.get(GRPC_STATUS)?.to_str().ok();
+    Some(text.and_then(|code| code.parse().ok()).unwrap_or(UNKNOWN))
 }
 
 impl Drop for Observer {

@@ -151,7 +151,12 @@ impl Pump {
         while !body.is_end_stream() {
             match self.next(&mut link, &mut body).await {
                 Next::Frame(bytes) => self.on_frame(&link, &bytes),
-                Next::Trailers(fields) => trailers = Some(fields),
+                Next::Trailers(fields) => {
+                    if let Some(observer) = &mut self.observer {
+                        observer.on_trailers(&fields);
+                    }
+                    trailers = Some(fields);
+                }
                 Next::End => break,
                 // The upload broke under an open answer, and took the connection with it.
                 Next::Failed(failure) => match self.upload_failure() {

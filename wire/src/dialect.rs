@@ -24,6 +24,7 @@ mod triton_grpc;
 
 pub(crate) use asked::Asked;
 pub(crate) use tally::Tally;
+pub(crate) use triton_grpc::says;
 
 use crate::context::Framing;
 use crate::json::{cut_plain, cut_text, has_member};

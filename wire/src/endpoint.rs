@@ -29,16 +29,16 @@ pub enum Endpoint {
     OllamaChat,
     /// `POST /api/generate` in Ollama's shape.
     OllamaGenerate,
-    /// `Generate` of vLLM's gRPC service. Not returned by [`Endpoint::of`]; see there.
+    /// `Generate` of vLLM's gRPC service.
     VllmGrpc,
-    /// `Generate` of SGLang's gRPC service. Not returned by [`Endpoint::of`]; see there.
+    /// `Generate` of SGLang's gRPC service.
     SglangGrpc,
-    /// `ModelStreamInfer` of Triton's gRPC service. Not returned by [`Endpoint::of`]; see there.
+    /// `ModelStreamInfer` of Triton's gRPC service.
     TritonGrpc,
 }
 
 impl Endpoint {
-    /// Each that [`Endpoint::of`] can return, once. Those are all that a request is ever counted under.
+    /// Each route of HTTP, once.
     pub const ALL: [Self; 13] = [
         Self::Completions,
         Self::ChatCompletions,
@@ -55,15 +55,12 @@ impl Endpoint {
         Self::OllamaGenerate,
     ];
 
-    /// Each gRPC method, once. Their answers can be decoded, but no request is taken for one.
+    /// Each gRPC method, once. They generate only where a request is a gRPC call.
     pub const GRPC: [Self; 3] = [Self::VllmGrpc, Self::SglangGrpc, Self::TritonGrpc];
 
     /// The endpoint of a request, or `None` if the route does not generate.
     ///
     /// `path` is the request target without its query.
-    ///
-    /// gRPC methods are not known here: gRPC needs HTTP/2 with trailers on both sides, and a relay that speaks HTTP/1.1 to
-    /// its engine can't pass that on, so that there is nothing to measure. Who carries gRPC names the endpoint itself.
     pub fn of(method: &str, path: &str) -> Option<Self> {
         if method != "POST" {
             return None;
@@ -81,7 +78,10 @@ impl Endpoint {
             "/" => Some(Self::Root),
             "/api/chat" => Some(Self::OllamaChat),
             "/api/generate" => Some(Self::OllamaGenerate),
-            _ => Self::of_triton(path),
+            _ => Self::GRPC
+                .into_iter()
+                .find(|method| method.as_str() == path)
+                .or_else(|| Self::of_triton(path)),
         }
     }
 
@@ -122,7 +122,8 @@ impl Endpoint {
         }
     }
 
-    pub(crate) const fn is_grpc(self) -> bool {
+    /// Whether it is a method of gRPC.
+    pub const fn is_grpc(self) -> bool {
         matches!(self, Self::VllmGrpc | Self::SglangGrpc | Self::TritonGrpc)
     }
 

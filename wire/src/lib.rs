@@ -39,5 +39,5 @@ pub use engine_times::EngineTimes;
 pub use event::{Event, Tokens};
 pub use passing::Passing;
 pub use reason::Reason;
-pub use request::{RequestFacts, RequestScan};
+pub use request::{CallRequest, CallScan, RequestFacts, RequestScan};
 pub use usage::{AskedUsage, UsageStrip, ask_for_usage};

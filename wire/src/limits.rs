@@ -8,7 +8,7 @@
 /// to the longest line that came in pieces, so that only the exchanges with such lines pay for them.
 pub const LINE_BYTES: usize = 256 * 1024;
 
-/// Longest whole (not streamed) JSON body that is kept for decoding, in bytes.
+/// Longest whole (not streamed) JSON body, and longest request of a gRPC call, that is kept for decoding, in bytes.
 pub const WHOLE_BODY_BYTES: usize = 1024 * 1024;
 
 /// Size of the pieces in which a compressed body is unpacked, in bytes. It is kept once for each such answer.

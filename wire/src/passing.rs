@@ -50,6 +50,25 @@ impl Passing {
             | "/v2/health/live" | "/v2/health/ready" => Self::Health,
             "/metrics" | "/prometheus/metrics" => Self::Metrics,
             _ if path.starts_with("/v1/models") || path.starts_with("/v2/models/") => Self::Models,
+            _ => Self::of_call(path),
+        }
+    }
+
+    /// The same of a gRPC call: `/package.Service/Method`, of the services that Triton, vLLM and SGLang have.
+    fn of_call(path: &str) -> Self {
+        let mut parts = path.rsplit('/');
+        let method = parts.next().unwrap_or_default();
+        if !parts.next().is_some_and(|service| service.contains('.')) {
+            return Self::Other;
+        }
+        match method {
+            "Embed" => Self::Embeddings,
+            "GetModelInfo" | "GetServerInfo" | "ServerMetadata" | "ModelMetadata"
+            | "ModelConfig" | "RepositoryIndex" => Self::Models,
+            "Check" | "Watch" | "HealthCheck" | "ServerLive" | "ServerReady" | "ModelReady" => {
+                Self::Health
+            }
+            "GetLoads" | "ModelStatistics" => Self::Metrics,
             _ => Self::Other,
         }
     }
@@ -84,6 +103,10 @@ mod tests {
             ("/health", Passing::Health),
             ("/metrics", Passing::Metrics),
             ("/v1/audio/speech", Passing::Other),
+            ("/grpc.health.v1.Health/Check", Passing::Health),
+            ("/vllm.grpc.engine.VllmEngine/GetModelInfo", Passing::Models),
+            ("/inference.GRPCInferenceService/ModelInfer", Passing::Other),
+            ("/a/Check", Passing::Other),
             ("", Passing::Other),
         ] {
             assert_eq!(Passing::of(path), kind, "{path}");

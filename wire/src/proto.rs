@@ -51,6 +51,17 @@ pub(crate) fn numbers(value: Value<'_>) -> Option<u64> {
     ends.then(|| list.iter().filter(is_last).count() as u64)
 }
 
+/// Calls `each` with the numbers of a list, in their order; `None` if it is malformed.
+pub(crate) fn each_number(list: &[u8], mut each: impl FnMut(u64)) -> Option<()> {
+    let mut rest = list;
+    while !rest.is_empty() {
+        let (number, after) = varint(rest)?;
+        each(number);
+        rest = after;
+    }
+    Some(())
+}
+
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0;
     for (place, byte) in bytes.iter().enumerate().take(10) {

@@ -1,11 +1,14 @@
 //! Facts of a request's body, taken while it streams through.
 //!
-//! No copy of the body is kept: a 100 MB image costs the walk over its bytes and some hundred bytes of state. What was
-//! learned before the body broke off, or stopped being JSON, stands.
+//! No copy of a JSON body is kept: a 100 MB image costs the walk over its bytes and some hundred bytes of state. What was
+//! learned before the body broke off, or stopped being JSON, stands. Of the requests of gRPC calls see [`CallScan`].
 
+mod call;
 mod gather;
 mod member;
 mod tokenizer;
+
+pub use call::{CallRequest, CallScan};
 
 use crate::Endpoint;
 use gather::Gather;
@@ -14,7 +17,7 @@ use tokenizer::Tokenizer;
 /// What a request asks for. `None` means not stated or not knowable; [`RequestFacts::default`] knows nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestFacts {
-    /// The whole body was seen and was one JSON object; otherwise some facts may be missing.
+    /// The whole body was seen and was one JSON object, or the whole message; otherwise some facts may be missing.
     pub whole: bool,
     /// `model`, cut at [`crate::limits::TEXT_BYTES`]. A client's free text: never a label.
     pub model: Option<String>,
@@ -50,13 +53,16 @@ pub struct RequestFacts {
     pub seed: Option<i64>,
 }
 
-/// Reads the JSON body of a request as it passes by.
+/// Reads the body of a request as it passes by: JSON, or the first message of a gRPC call.
 ///
 /// The facts don't depend on how the body was cut into pushes. Of two members with the same key the last holds.
 #[derive(Debug)]
-pub struct RequestScan {
-    tokenizer: Tokenizer,
-    gather: Gather,
+pub struct RequestScan(Body);
+
+#[derive(Debug)]
+enum Body {
+    Json(Tokenizer, Gather),
+    Call(CallScan, Option<RequestFacts>),
 }
 
 // ---- RequestScan
@@ -64,19 +70,28 @@ pub struct RequestScan {
 impl RequestScan {
     /// A scan of a body sent to this route.
     pub fn new(endpoint: Endpoint) -> Self {
-        Self {
-            tokenizer: Tokenizer::new(),
-            gather: Gather::new(endpoint),
-        }
+        Self(if endpoint.is_grpc() {
+            Body::Call(CallScan::new(endpoint), None)
+        } else {
+            Body::Json(Tokenizer::new(), Gather::new(endpoint))
+        })
     }
 
     /// Takes the next bytes of the body.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.tokenizer.push(bytes, |token| self.gather.take(token));
+        match &mut self.0 {
+            Body::Json(tokenizer, gather) => tokenizer.push(bytes, |token| gather.take(token)),
+            Body::Call(scan, first) => scan.push(bytes, |request| {
+                first.get_or_insert(request.facts);
+            }),
+        }
     }
 
     /// Takes the end of the body, or of what is read of it.
     pub fn finish(self) -> RequestFacts {
-        self.gather.finish(self.tokenizer.is_done())
+        match self.0 {
+            Body::Json(tokenizer, gather) => gather.finish(tokenizer.is_done()),
+            Body::Call(_, first) => first.unwrap_or_default(),
+        }
     }
 }

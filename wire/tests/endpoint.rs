@@ -44,7 +44,8 @@ fn a_name_is_a_path_without_names_of_the_request() {
         assert_eq!(Endpoint::of("POST", &path), Some(endpoint));
     }
     for endpoint in Endpoint::GRPC {
-        assert_eq!(Endpoint::of("POST", endpoint.as_str()), None);
+        assert_eq!(Endpoint::of("POST", endpoint.as_str()), Some(endpoint));
+        assert!(endpoint.is_grpc());
     }
     let mut names = [&Endpoint::ALL[..], &Endpoint::GRPC]
         .concat()

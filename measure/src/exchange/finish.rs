@@ -48,6 +48,7 @@ impl Exchange {
         let ending = Ending {
             end,
             status: self.status,
+            call_status: self.call_status,
             answer,
             seen_token: self.stamps.first_token.is_some(),
             sight_lost: self.flags.sight_lost(),

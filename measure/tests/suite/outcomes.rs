@@ -364,3 +364,44 @@ fn an_error_after_tokens_keeps_their_times() {
     assert_eq!(record.ttft().value(), Some(ms(10)));
     assert!(record.tpot().is_censored());
 }
+
+/// One call to the engine, by its status: before the first token, and after it.
+fn of_call(code: u32, token: bool) -> Outcome {
+    let mut exchange = Exchange::begin(identity(), ms(0), Arc::new(InFlight::new()));
+    exchange.on_response_head(ms(2), 200);
+    if token {
+        exchange.on_read(ms(3), 1, &[exactly(1)]);
+    }
+    exchange.on_call_status(code);
+    exchange.on_call_status(99);
+    exchange.on_end(ms(4), End::Clean);
+    exchange.finish(Some(answer())).outcome
+}
+
+#[test]
+fn the_status_of_a_call_says_whose_doing_it_was() {
+    for (codes, before, after) in [
+        (&[0][..], Outcome::Ok, Outcome::Ok),
+        (
+            &[1, 4],
+            Outcome::ClientAbortPrefill,
+            Outcome::ClientAbortDecode,
+        ),
+        (&[8], Outcome::Upstream429, Outcome::SseErrorEvent),
+        (
+            &[3, 5, 6, 7, 9, 11, 12, 16],
+            Outcome::Upstream4xx,
+            Outcome::SseErrorEvent,
+        ),
+        (
+            &[2, 10, 13, 14, 15, 17, u32::MAX],
+            Outcome::Upstream5xx,
+            Outcome::SseErrorEvent,
+        ),
+    ] {
+        for code in codes {
+            assert_eq!(of_call(*code, false), before, "{code}");
+            assert_eq!(of_call(*code, true), after, "{code}");
+        }
+    }
+}

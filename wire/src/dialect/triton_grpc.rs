@@ -122,7 +122,9 @@ impl<'a> Response<'a> {
             match (number, value) {
                 (1, Value::Bytes(model)) => response.model = model,
                 (3, Value::Bytes(id)) => response.id = id,
-                (4, Value::Bytes(entry)) => response.is_final |= read_final(entry)?,
+                (4, Value::Bytes(entry)) => {
+                    response.is_final |= says(entry, b"triton_final_response")?;
+                }
                 (5, Value::Bytes(output)) => outputs.take(&Output::read(output)?),
                 _ => {}
             }
@@ -194,8 +196,8 @@ fn read_contents(contents: &[u8]) -> Option<&[u8]> {
     Some(first.unwrap_or_default())
 }
 
-/// Whether an entry of `parameters` says that this is the last response.
-fn read_final(entry: &[u8]) -> Option<bool> {
+/// Whether an entry of `parameters` is this key, with a value of true.
+pub(crate) fn says(entry: &[u8], named: &[u8]) -> Option<bool> {
     let (mut key, mut parameter): (&[u8], &[u8]) = (b"", b"");
     fields(entry, |number, value| {
         match (number, value) {
@@ -210,7 +212,7 @@ fn read_final(entry: &[u8]) -> Option<bool> {
         is_true |= (number, value) == (1, Value::Number(1));
         Some(())
     })?;
-    Some(is_true && key == b"triton_final_response")
+    Some(is_true && key == named)
 }
 
 /// The first element of raw contents: four bytes of length, the least significant first, and the text.
