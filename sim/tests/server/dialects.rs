@@ -15,14 +15,29 @@ use crate::stage::{Request, Stage};
 pub(crate) struct Shape {
     pub(crate) prompts: u32,
     pub(crate) n: u32,
-    limit: u32,
-    stops: bool,
-    reasoning: u32,
+    pub(crate) limit: u32,
+    pub(crate) stops: bool,
+    pub(crate) reasoning: u32,
     /// Totals, running counts, ids, details: all that the route can be asked for.
     pub(crate) asks: Asks,
     pub(crate) text: Accumulation,
-    drafts: u32,
-    split: usize,
+    pub(crate) drafts: u32,
+    pub(crate) split: usize,
+}
+
+impl Shape {
+    /// One choice of six tokens, the last of which is silent.
+    pub(crate) const SIX: Self = Self {
+        prompts: 1,
+        n: 1,
+        limit: 6,
+        stops: true,
+        reasoning: 0,
+        asks: Asks::Totals,
+        text: Accumulation::Delta,
+        drafts: 0,
+        split: usize::MAX,
+    };
 }
 
 /// How much is asked for beyond tokens.
@@ -43,7 +58,7 @@ pub(crate) struct Route {
 
 impl Route {
     /// Each that can be asked for.
-    fn all() -> Vec<Self> {
+    pub(crate) fn all() -> Vec<Self> {
         let mut routes = Vec::new();
         for engine in EngineKind::ALL {
             for endpoint in Endpoint::ALL {
@@ -183,7 +198,7 @@ impl Route {
         }
     }
 
-    fn request(self, shape: Shape) -> Request {
+    pub(crate) fn request(self, shape: Shape) -> Request {
         let request = Request {
             line: format!("POST {} HTTP/1.1", self.path()),
             fields: String::new(),
@@ -223,7 +238,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
     })
 }
 
-fn stage(route: Route, shape: Shape) -> Stage {
+pub(crate) fn stage(route: Route, shape: Shape) -> Stage {
     let speculation = (shape.drafts > 0).then_some(Speculation {
         depth: shape.drafts,
         acceptance_ppm: 700_000,

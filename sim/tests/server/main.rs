@@ -7,6 +7,7 @@
 
 mod client;
 mod dialects;
+mod engines;
 mod faults;
 mod plain;
 mod reading;

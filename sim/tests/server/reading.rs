@@ -27,7 +27,21 @@ pub(crate) struct Claims {
 }
 
 /// Reads an answer in pieces of `split` bytes.
-pub(crate) fn read((route, shape): (Route, Shape), heard: &Heard, split: usize) -> Reading {
+pub(crate) fn read(asked: (Route, Shape), heard: &Heard, split: usize) -> Reading {
+    read_pieces(asked, heard, split, TransportEnd::Clean)
+}
+
+/// Reads an answer that ended like this.
+pub(crate) fn read_until(asked: (Route, Shape), heard: &Heard, end: TransportEnd) -> Reading {
+    read_pieces(asked, heard, usize::MAX, end)
+}
+
+fn read_pieces(
+    (route, shape): (Route, Shape),
+    heard: &Heard,
+    split: usize,
+    end: TransportEnd,
+) -> Reading {
     let body = heard.body();
     let content_type = heard.field("content-type");
     let number = |name: &str| heard.field(name).and_then(|value| value.parse().ok());
@@ -56,7 +70,7 @@ pub(crate) fn read((route, shape): (Route, Shape), heard: &Heard, split: usize) 
         }
         read += piece.len();
     }
-    let answer = decoder.finish(TransportEnd::Clean, &mut new);
+    let answer = decoder.finish(end, &mut new);
     Reading { answer, events }
 }
 
