@@ -41,7 +41,7 @@ fn engine(finish: Receiver<()>) -> SocketAddr {
 }
 
 #[test]
-fn a_stream_that_is_open_at_the_signal_is_finished() {
+fn fault_50_a_stream_that_is_open_at_the_signal_is_finished() {
     let (finish, finishing) = sync_channel(1);
     let proxy = Proxy::start(engine(finishing), &["--set", "drain.delay=0s"]);
     let mut open = Open::post(
@@ -73,7 +73,7 @@ fn a_stream_that_is_open_at_the_signal_is_finished() {
 }
 
 #[test]
-fn an_idle_process_leaves_at_once() {
+fn fault_51_an_idle_process_leaves_at_once() {
     let (_finish, finishing) = sync_channel(1);
     let proxy = Proxy::start(engine(finishing), &["--set", "drain.delay=0s"]);
     assert_eq!(proxy.stop().code(), Some(0));

@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn bytes_in_are_bytes_out(pieces in pieces(), (chunks, writes) in cuts()) {
+    fn fault_22_bytes_in_are_bytes_out(pieces in pieces(), (chunks, writes) in cuts()) {
         let body = pieces.concat();
         let wire = Arc::new(chunked(&body, &chunks));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -41,7 +41,7 @@ fn chunked(piece: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_compressed_stream_is_passed_on_as_it_is_and_timed() {
+async fn fault_26_a_compressed_stream_is_passed_on_as_it_is_and_timed() {
     let engine = Engine::new(|mut socket| async move {
         read_request(&mut socket).await;
         write(&mut socket, HEAD).await;

@@ -118,7 +118,7 @@ async fn a_connection_that_carried_a_stream_is_not_used_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_engine_that_closed_an_idle_connection_costs_no_request() {
+async fn fault_15_an_engine_that_closed_an_idle_connection_costs_no_request() {
     let engine = Engine::new(|mut socket| async move {
         // One request a connection, then it closes, without having said so.
         read_request(&mut socket).await;
@@ -136,7 +136,7 @@ async fn an_engine_that_closed_an_idle_connection_costs_no_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_engine_that_dies_before_its_head_gets_the_post_once_and_the_client_a_502() {
+async fn fault_10_an_engine_that_dies_before_its_head_gets_the_post_once_and_the_client_a_502() {
     let engine = Engine::new(|mut socket| async move {
         read_request(&mut socket).await;
     });
@@ -155,7 +155,7 @@ async fn an_engine_that_dies_before_its_head_gets_the_post_once_and_the_client_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_post_that_was_begun_on_a_kept_connection_is_not_sent_again() {
+async fn fault_16_a_post_that_was_begun_on_a_kept_connection_is_not_sent_again() {
     let engine = Engine::new(|mut socket| async move {
         read_request(&mut socket).await;
         write(&mut socket, WHOLE).await;
@@ -173,7 +173,7 @@ async fn a_post_that_was_begun_on_a_kept_connection_is_not_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_truncated_answer_stays_truncated() {
+async fn fault_11_a_truncated_answer_stays_truncated() {
     let engine = Engine::new(|mut socket| async move {
         read_request(&mut socket).await;
         write(&mut socket, STREAM_HEAD).await;
@@ -228,7 +228,7 @@ async fn a_body_that_only_the_close_ends_stays_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_leaves_in_prefill_frees_the_engine_at_once() {
+async fn fault_03_a_client_that_leaves_in_prefill_frees_the_engine_at_once() {
     let (gone, mut heard) = tokio::sync::mpsc::channel(1);
     let engine = Engine::new(move |mut socket| {
         let gone = gone.clone();
@@ -253,7 +253,7 @@ async fn a_client_that_leaves_in_prefill_frees_the_engine_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_leaves_mid_stream_frees_the_engine_at_once() {
+async fn fault_01_a_client_that_leaves_mid_stream_frees_the_engine_at_once() {
     let (gone, mut heard) = tokio::sync::mpsc::channel(1);
     let engine = Engine::new(move |mut socket| {
         let gone = gone.clone();
@@ -309,7 +309,7 @@ async fn a_client_that_takes_nothing_does_not_stop_the_clock_until_the_queue_is_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_stops_the_engine_and_the_record_says_so() {
+async fn fault_29_a_full_queue_stops_the_engine_and_the_record_says_so() {
     let engine = Engine::new(|mut socket| async move {
         read_request(&mut socket).await;
         write(&mut socket, STREAM_HEAD).await;
@@ -401,7 +401,7 @@ async fn what_does_not_generate_passes_through_unmeasured() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upload_streams_through_and_ttft_begins_when_it_is_sent() {
+async fn fault_46_an_upload_streams_through_and_ttft_begins_when_it_is_sent() {
     let engine = Engine::new(|mut socket| async move {
         let head = read_head(&mut socket).await.unwrap();
         assert_eq!(header(&head, "transfer-encoding"), Some("chunked"));
@@ -532,7 +532,7 @@ async fn limits_on_the_engines_silence_bite_only_when_they_are_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_waits_for_open_streams_and_cuts_them_only_at_its_limit() {
+async fn fault_50_a_drain_waits_for_open_streams_and_cuts_them_only_at_its_limit() {
     let engine = Engine::new(|socket| stream(socket, &[1_000, 1_000, 1_000]));
     let mut house = House::new(&engine, "");
     let mut client = house.client();

@@ -48,7 +48,7 @@ fn tokens(count: u32) -> Service {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_metadata_and_status_arrive_as_they_were_sent() {
+async fn fault_45_messages_metadata_and_status_arrive_as_they_were_sent() {
     let engine = tokens(3).engine();
     let mut house = House::new(&engine, "");
     let caller = Caller::new(&house).await;

@@ -174,7 +174,7 @@ async fn a_head_that_begins_late_still_has_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_ahead_of_its_turn_neither_cuts_the_stream_nor_is_lost() {
+async fn fault_06_a_request_ahead_of_its_turn_neither_cuts_the_stream_nor_is_lost() {
     let (cut, _) = mpsc::channel(1);
     let mut house = House::new(&streaming(cut), "");
     let mut client = house.client();
@@ -226,7 +226,7 @@ async fn a_request_ahead_of_its_turn_waits_for_no_more_than_the_answer_before_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_sent_more_and_leaves_frees_the_engine_at_once() {
+async fn fault_07_a_client_that_sent_more_and_leaves_frees_the_engine_at_once() {
     for more in ["\r\n", GET] {
         let (cut, mut heard) = mpsc::channel(1);
         let mut house = House::new(&streaming(cut), "");

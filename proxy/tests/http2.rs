@@ -96,7 +96,7 @@ async fn streams_share_a_connection_and_each_is_one_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reset_stream_frees_its_engine_and_harms_no_sibling() {
+async fn fault_04_a_reset_stream_frees_its_engine_and_harms_no_sibling() {
     let (gone, mut heard) = tokio::sync::mpsc::channel(8);
     let mut house = House::new(&slow_engine(gone), "");
     let mut tasks = JoinSet::new();
@@ -123,7 +123,7 @@ async fn a_reset_stream_frees_its_engine_and_harms_no_sibling() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_goes_frees_all_its_engines() {
+async fn fault_04_a_connection_that_goes_frees_all_its_engines() {
     let (gone, mut heard) = tokio::sync::mpsc::channel(8);
     let mut house = House::new(&slow_engine(gone), "");
     let mut tasks = JoinSet::new();

@@ -184,7 +184,7 @@ fn check_forwarded(id: &str, got: &Forwarded, expected: &Forwarded) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_case_is_refused_or_delivered_as_it_must_be() {
+async fn fault_34_each_case_is_refused_or_delivered_as_it_must_be() {
     let scene = Scene::new();
     let cases = cases::all();
     let refused = |case: &&Case| matches!(case.expect, Expect::Refuse { .. });

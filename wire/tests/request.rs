@@ -329,7 +329,7 @@ fn the_newer_limit_wins() {
 }
 
 #[test]
-fn of_two_members_with_the_same_key_the_last_holds() {
+fn fault_57_of_two_members_with_the_same_key_the_last_holds() {
     for (body, expected) in [
         (
             r#"{"n":1,"n":2}"#,
@@ -452,7 +452,7 @@ fn a_byte_order_mark_may_lead() {
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn fault_57_nesting_has_an_end() {
     let nested = |depth: usize| {
         format!(
             r#"{{"n":1,"a":{}{}}}"#,

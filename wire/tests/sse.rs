@@ -66,7 +66,7 @@ fn check(stream: &str, frames: &[&str]) {
 }
 
 #[test]
-fn a_line_ends_with_lf_crlf_or_cr() {
+fn fault_24_a_line_ends_with_lf_crlf_or_cr() {
     check("data: a\n\ndata: b\n\n", &["a", "b"]);
     check("data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]);
     check("data: a\r\rdata: b\r\r", &["a", "b"]);

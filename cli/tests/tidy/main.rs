@@ -10,6 +10,7 @@
 )]
 
 mod clocks;
+mod faults;
 mod finding;
 mod lexer;
 mod purity;
@@ -74,6 +75,12 @@ fn the_text_speaks_of_the_product() {
     expect_none(&words::unfinished(&tree));
     expect_none(&words::machine_paths(&tree));
     expect_none(&words::documents_exist(&tree));
+}
+
+#[test]
+fn each_fault_of_the_page_is_shown() {
+    let tree = Tree::read();
+    expect_none(&faults::shown(&tree));
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_coding_that_breaks_off_is_no_whole_answer() {
 }
 
 #[test]
-fn a_bomb_is_given_up() {
+fn fault_26_a_bomb_is_given_up() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(event("a", "").as_bytes()).unwrap();
     for _ in 0..64 {
