@@ -275,6 +275,7 @@ fn one_at_a_time_every_figure_agrees() {
         before = totals;
     }
     assert_differences(&proxy, before, prefill);
+    assert_named(&proxy, before.input_tokens);
     assert_eq!(
         before.output_tokens,
         engine.metric("tokens_predicted_total")
@@ -303,6 +304,31 @@ fn assert_differences(proxy: &Proxy, totals: Totals, prefill: f64) {
         let quantity = format!("quantity=\"{quantity}\"");
         assert_eq!(proxy.metric(DIFFERENCE_COUNT, &[&quantity]), 0.0);
     }
+}
+
+/// What the engine says of itself, in `engine_info` and at `/engine`.
+fn assert_named(proxy: &Proxy, input_tokens: f64) {
+    let named = [
+        "engine=\"llamacpp\"",
+        "version=\"b",
+        "model=\"SmolLM2-135M-Instruct",
+        "precision=\"weights=Q4_1\"",
+        "max_model_len=\"8192\"",
+    ];
+    assert_eq!(
+        proxy.metric("loadproof_engine_info", &named),
+        1.0,
+        "{}",
+        proxy.metrics()
+    );
+    assert_eq!(proxy.metric("loadproof_engine_changes_total", &[]), 0.0);
+    let shown = || client::get(proxy.admin, "/engine").json();
+    assert_eq!(shown()["precision"]["by"], "engine", "{}", shown());
+    eventually("the engine counts the prompt tokens that we do", || {
+        let load = &shown()["load"];
+        let idle = load["running"] == 0 && load["waiting"] == 0;
+        (idle && load["prefix_queries"].as_f64() == Some(input_tokens)).then_some(())
+    });
 }
 
 #[test]
@@ -404,7 +430,15 @@ fn assert_freed(engine: &Engine, proxy: &Proxy, outcome: &str) {
 fn what_is_not_measured_passes_too() {
     let engine = Engine::llamacpp(1);
     let tee = Tee::to(engine.address());
-    let proxy = Proxy::start(tee.address(), &["--set", "models.learn=false"]);
+    let nothing_asked = [
+        "--set",
+        "models.learn=false",
+        "--set",
+        "engine.probe=false",
+        "--set",
+        "engine.scrape_interval=off",
+    ];
+    let proxy = Proxy::start(tee.address(), &nothing_asked);
     for path in [
         "/health",
         "/v1/models",

@@ -59,12 +59,7 @@ fn checked(reader: &mut Reader) -> Checked {
         routes: reader.take(&keys::ROUTES),
         admin: reader.take(&keys::ADMIN_LISTEN),
         upstream: upstream(reader),
-        engine: Engine {
-            kind: reader.take(&keys::ENGINE_KIND),
-            usage: reader.take(&keys::ENGINE_USAGE),
-            text: reader.take(&keys::ENGINE_TEXT),
-            num_output_tokens: reader.take(&keys::ENGINE_NUM_OUTPUT_TOKENS),
-        },
+        engine: engine(reader),
         models: Models {
             names: reader.take(&keys::MODELS_NAMES),
             learn: reader.take(&keys::MODELS_LEARN),
@@ -103,6 +98,21 @@ fn upstream(reader: &mut Reader) -> Upstream {
         max_idle: reader.take_usize(&keys::UPSTREAM_MAX_IDLE),
         ttft_timeout: reader.take(&keys::UPSTREAM_TTFT_TIMEOUT),
         silence_timeout: reader.take(&keys::UPSTREAM_SILENCE_TIMEOUT),
+    }
+}
+
+fn engine(reader: &mut Reader) -> Engine {
+    Engine {
+        probe: reader.take(&keys::ENGINE_PROBE),
+        scrape_interval: reader.take(&keys::ENGINE_SCRAPE_INTERVAL),
+        kind: reader.take(&keys::ENGINE_KIND),
+        version: reader.take(&keys::ENGINE_VERSION),
+        model: reader.take(&keys::ENGINE_MODEL),
+        precision: reader.take(&keys::ENGINE_PRECISION),
+        max_model_len: reader.take(&keys::ENGINE_MAX_MODEL_LEN),
+        usage: reader.take(&keys::ENGINE_USAGE),
+        text: reader.take(&keys::ENGINE_TEXT),
+        num_output_tokens: reader.take(&keys::ENGINE_NUM_OUTPUT_TOKENS),
     }
 }
 

@@ -17,7 +17,7 @@ pub struct Checked {
     pub routes: Vec<Route>,
     /// How to reach the engine.
     pub upstream: Upstream,
-    /// What the engine is, and how it says things.
+    /// What the engine is, what it is asked of itself, and how it says things.
     pub engine: Engine,
     /// Values of the label `model`.
     pub models: Models,
@@ -65,11 +65,24 @@ pub enum EngineProtocol {
     Http2,
 }
 
-/// What the engine is, and how it says things that the protocols leave open.
+/// What the engine is, what it is asked of itself, and how it says things that the protocols leave open. Where the operator
+/// says what it is, his word holds against the engine's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
+    /// Ask it who it is: `engine.probe`, default true.
+    pub probe: bool,
+    /// How often its metrics are read: `engine.scrape_interval`, default 1 s.
+    pub scrape_interval: Option<Duration>,
     /// `engine.kind`; `None`, the default, is found out. One of the words of that key.
     pub kind: Option<&'static str>,
+    /// `engine.version`
+    pub version: Option<String>,
+    /// `engine.model`
+    pub model: Option<String>,
+    /// `engine.precision`
+    pub precision: Option<String>,
+    /// Tokens: `engine.max_model_len`.
+    pub max_model_len: Option<u64>,
     /// `engine.usage`, default `observe`.
     pub usage: Usage,
     /// What the text of an event is, where the deployment decides it: `engine.text`; `None`, the default, is found out.

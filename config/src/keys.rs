@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::checked::{Accumulation, EngineProtocol, Level, LogFormat, Usage};
 use crate::key::{AnyKey, Key, KeyDoc};
 use crate::kind::{
-    ACCUMULATIONS, Address, Choice, Count, ENGINE_KINDS, ENGINE_PROTOCOLS, Engine, EngineUrl,
-    LEVELS, LOG_FORMATS, List, ModelName, Order, RouteText, Size, TOGGLE, Time, TimeOrOff, USAGES,
+    ACCUMULATIONS, Address, Auto, Choice, Count, ENGINE_KINDS, ENGINE_PROTOCOLS, Engine, EngineUrl,
+    LEVELS, LOG_FORMATS, Label, List, ModelName, Order, RouteText, Size, TOGGLE, Time, TimeOrOff,
+    USAGES,
 };
 
 const KIB: u64 = 1 << 10;
@@ -31,7 +32,8 @@ pub(crate) const SECTIONS: &[(&str, &str)] = &[
     ("upstream", "The engine and how to reach it."),
     (
         "engine",
-        "What the engine is, and how it says things that the protocols leave open.",
+        "What the engine is, and how it says things that the protocols leave open. It is asked, beside the traffic; where it \
+         does not say, say it here.",
     ),
     (
         "models",
@@ -99,8 +101,21 @@ table! {
     UPSTREAM_SILENCE_TIMEOUT: TimeOrOff = Key::new("upstream.silence_timeout", TimeOrOff(time(MILLISECOND, DAY)), || None)
         .doc("Longest silence of the engine between tokens; then the answer is cut.");
 
+    ENGINE_PROBE: Choice<bool> = Key::new("engine.probe", TOGGLE, || true)
+        .doc("Whether the engine is asked who it is: at the start, when it has come back, and every 5 minutes. The routes that \
+              it does not have answer 404 once.");
+    ENGINE_SCRAPE_INTERVAL: TimeOrOff = Key::new("engine.scrape_interval", TimeOrOff(time(MILLISECOND.saturating_mul(100), HOUR)), || Some(seconds(1)))
+        .doc("How often the engine's own metrics are read, for the load that a request meets there.");
     ENGINE_KIND: Choice<Option<&'static str>> = Key::new("engine.kind", ENGINE_KINDS, || None)
         .doc("What answers at `upstream.url`. `auto`: it is found out.");
+    ENGINE_VERSION: Auto<Label> = Key::new("engine.version", Auto(Label), || None)
+        .doc("Its version.");
+    ENGINE_MODEL: Auto<Label> = Key::new("engine.model", Auto(Label), || None)
+        .doc("The model that it serves.");
+    ENGINE_PRECISION: Auto<Label> = Key::new("engine.precision", Auto(Label), || None)
+        .doc("Precision of weights and KV cache, such as `weights=bfloat16,quant=fp8,kv=fp8_e4m3`.");
+    ENGINE_MAX_MODEL_LEN: Auto<Count> = Key::new("engine.max_model_len", Auto(count(1, 1_000_000_000)), || None)
+        .doc("Most tokens of prompt and answer together.");
     ENGINE_USAGE: Choice<Usage> = Key::new("engine.usage", USAGES, || Usage::Observe)
         .doc("`inject`: streams of `/v1/completions` and `/v1/chat/completions` that say nothing of usage are made to ask for \
               it, and it is taken out of the client's answer again. Only where the engine's habits are known and its answers lack \

@@ -4,10 +4,12 @@
 //! What `show` gives, `read` takes back unchanged.
 
 mod address;
+mod auto;
 mod choice;
 mod count;
 mod duration;
 mod engine_url;
+mod label;
 mod list;
 mod model_name;
 mod route;
@@ -16,12 +18,14 @@ mod size;
 use serde_json::Value;
 
 pub(crate) use address::Address;
+pub(crate) use auto::Auto;
 pub(crate) use choice::{
     ACCUMULATIONS, Choice, ENGINE_KINDS, ENGINE_PROTOCOLS, LEVELS, LOG_FORMATS, TOGGLE, USAGES,
 };
 pub(crate) use count::Count;
 pub(crate) use duration::{Time, TimeOrOff, spell as spell_duration};
 pub(crate) use engine_url::{Engine, EngineUrl};
+pub(crate) use label::Label;
 pub(crate) use list::{List, Order};
 pub(crate) use model_name::ModelName;
 pub(crate) use route::RouteText;

@@ -48,7 +48,13 @@ upstream:
   ttft_timeout: "off" # c.yaml:4:17
   silence_timeout: "off" # default
 engine:
+  probe: true # default
+  scrape_interval: 1s # default
   kind: auto # default
+  version: auto # default
+  model: auto # default
+  precision: auto # default
+  max_model_len: auto # default
   usage: observe # default
   text: auto # default
   num_output_tokens: auto # default
@@ -148,6 +154,16 @@ fn the_schema_refuses_what_the_check_refuses() {
         ("upstream.ttft_timeout", json!("off"), true),
         ("upstream.ttft_timeout", json!(false), true),
         ("upstream.ttft_timeout", json!(true), false),
+        ("engine.scrape_interval", json!("off"), true),
+        ("engine.scrape_interval", json!("100ms"), true),
+        ("engine.precision", json!("auto"), true),
+        ("engine.precision", json!("weights=bfloat16,kv=fp8"), true),
+        ("engine.precision", json!(""), false),
+        ("engine.precision", json!("x".repeat(129)), false),
+        ("engine.max_model_len", json!("auto"), true),
+        ("engine.max_model_len", json!(8192), true),
+        ("engine.max_model_len", json!("much"), false),
+        ("engine.max_model_len", json!(0), false),
         ("limits.body_bytes", json!(1_048_576), true),
         ("limits.body_bytes", json!("1MiB"), true),
         ("limits.body_bytes", json!("1MB"), false),

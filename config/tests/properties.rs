@@ -76,13 +76,14 @@ fn value_of(kind: &str) -> BoxedStrategy<String> {
             .boxed(),
         "duration or off" => prop_oneof![
             Just("off".to_owned()),
-            (1_u64..60_000).prop_map(|ms| format!("{ms}ms"))
+            (100_u64..60_000).prop_map(|ms| format!("{ms}ms"))
         ]
         .boxed(),
         "size" => (4096_u64..=1 << 20)
             .prop_map(|bytes| bytes.to_string())
             .boxed(),
         "number" => (8_u64..=1000).prop_map(|count| count.to_string()).boxed(),
+        "text" => "[a-z0-9]([a-z0-9 =,:#\"']{0,20}[a-z0-9])?".boxed(),
         "toggle" => prop_oneof![Just("true".to_owned()), Just("false".to_owned())].boxed(),
         "list of PATH=ROUTEs" => proptest::collection::btree_set("/[a-z*/]{1,9}", 1..4)
             .prop_map(|paths| {

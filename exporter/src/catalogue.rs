@@ -40,6 +40,8 @@ pub const ROUTE: &str = "route";
 pub const REASON: &str = "reason";
 /// Label: what kind of thing.
 pub const KIND: &str = "kind";
+/// Label: how something went.
+pub const RESULT: &str = "result";
 /// Label: which quantity is compared.
 pub const QUANTITY: &str = "quantity";
 /// Label: whether our figure is the longer or the shorter one.

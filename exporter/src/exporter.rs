@@ -317,6 +317,24 @@ impl Exporter {
         self.series.counts.panics.add(CounterKey::default(), 1);
     }
 
+    /// Who the engine is: values of the labels of [`catalogue::ENGINE`], in their order. The series of the engine before it
+    /// goes away, and that is counted.
+    pub fn set_engine(&self, values: [String; 5]) {
+        let mut engine = self.series.engine.lock();
+        let changed = engine.as_ref().is_some_and(|before| *before != values);
+        *engine = Some(values);
+        if changed {
+            let changes = &self.series.counts.engine_changes;
+            changes.add(CounterKey::default(), 1);
+        }
+    }
+
+    /// The engine's own metrics were read, or not. A result outside the vocabulary counts as `other`.
+    pub fn count_engine_scrape(&self, result: &'static str) {
+        let scrapes = &self.series.counts.engine_scrapes;
+        self.count_closed(scrapes, catalogue::RESULT, result, 1);
+    }
+
     fn count_overflow(&self, label: &'static str) {
         self.series.counts.overflow.add(CounterKey::of(label), 1);
     }

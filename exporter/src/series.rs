@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use measure::{Outcome, ShapeEdges};
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
@@ -28,6 +29,8 @@ pub(crate) struct Series {
     targets: Targets,
     endpoints: Vec<&'static str>,
     build: Build,
+    /// Who the engine is: values of the labels of `engine_info`.
+    pub(crate) engine: Mutex<Option<[String; 5]>>,
     pub(crate) times: Times,
     pub(crate) amounts: Amounts,
     pub(crate) own: Own,
@@ -94,15 +97,18 @@ pub(crate) struct Counts {
     pub(crate) rejected: Counters,
     pub(crate) overflow: Counters,
     pub(crate) panics: Counters,
+    pub(crate) engine_changes: Counters,
+    pub(crate) engine_scrapes: Counters,
 }
 
 /// Values of the label `label` of `label_overflow_total`.
-const OVERFLOWING: [&str; 5] = [
+const OVERFLOWING: [&str; 6] = [
     catalogue::MODEL,
     SHAPE,
     catalogue::ROUTE,
     catalogue::REASON,
     catalogue::KIND,
+    catalogue::RESULT,
 ];
 
 /// The three shape labels together.
@@ -139,6 +145,7 @@ impl Series {
             targets: settings.targets,
             endpoints: settings.vocabulary.endpoints.clone(),
             build: settings.build,
+            engine: Mutex::default(),
         };
         series.counts.begin(&settings.vocabulary);
         series.begin_model(Model::OTHER);
@@ -188,12 +195,25 @@ impl Series {
             family.encode(encoder, &names)?;
         }
         live.encode(encoder)?;
+        self.encode_engine(encoder)?;
         self.encode_targets(encoder)?;
         with_descriptor(encoder, &catalogue::BUILD, |mut encoder| {
             encoder.encode_info(&[
                 ("version", self.build.version.as_str()),
                 ("revision", self.build.revision.as_str()),
             ])
+        })
+    }
+
+    fn encode_engine(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let engine = self.engine.lock().clone();
+        with_descriptor(encoder, &catalogue::ENGINE, |mut encoder| match engine {
+            Some(values) => {
+                let names = catalogue::ENGINE.labels.iter().copied();
+                let labels: Vec<_> = names.zip(values.iter().map(String::as_str)).collect();
+                encoder.encode_info(&labels)
+            }
+            None => Ok(()),
         })
     }
 
@@ -281,12 +301,19 @@ impl Counts {
             rejected: Counters::new(&catalogue::REJECTED_REQUESTS),
             overflow: Counters::new(&catalogue::LABEL_OVERFLOW),
             panics: Counters::new(&catalogue::PANICS),
+            engine_changes: Counters::new(&catalogue::ENGINE_CHANGES),
+            engine_scrapes: Counters::new(&catalogue::ENGINE_SCRAPES),
         }
     }
 
     /// Lets the series without a model exist, at 0.
     fn begin(&self, vocabulary: &Vocabulary) {
-        for family in [&self.client_limited, &self.buffered_upstream, &self.panics] {
+        for family in [
+            &self.client_limited,
+            &self.buffered_upstream,
+            &self.panics,
+            &self.engine_changes,
+        ] {
             family.get(CounterKey::default());
         }
         for (family, values) in [
@@ -298,6 +325,7 @@ impl Counts {
             (&self.anomalies, &vocabulary.anomalies),
             (&self.rejected, &vocabulary.rejections),
             (&self.overflow, &OVERFLOWING),
+            (&self.engine_scrapes, &vocabulary.scrapes),
         ] {
             for value in values {
                 family.get(CounterKey::of(value));
@@ -305,7 +333,7 @@ impl Counts {
         }
     }
 
-    fn in_order(&self) -> [&Counters; 12] {
+    fn in_order(&self) -> [&Counters; 14] {
         [
             &self.requests,
             &self.without_first_token,
@@ -319,6 +347,8 @@ impl Counts {
             &self.rejected,
             &self.overflow,
             &self.panics,
+            &self.engine_changes,
+            &self.engine_scrapes,
         ]
     }
 }

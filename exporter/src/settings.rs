@@ -54,6 +54,8 @@ pub struct Vocabulary {
     pub passing: Vec<&'static str>,
     /// Values of `kind` of `anomalies_total`.
     pub anomalies: Vec<&'static str>,
+    /// Values of `result` of `engine_scrapes_total`.
+    pub scrapes: Vec<&'static str>,
 }
 
 /// Which build this is.

@@ -128,6 +128,7 @@ fn full() -> Exporter {
     exporter.observe(&story.record());
     exporter.observe_proxy_delay(Nanos(40_000));
     exporter.observe_upstream_connect(Nanos(300_000));
+    exporter.set_engine(["vllm", "0.33.0", "m", "unstated", "8192"].map(str::to_owned));
     exporter
 }
 
@@ -227,9 +228,11 @@ fn counters_exist_at_0_before_anything_happened() {
         (&catalogue::REJECTED_REQUESTS, 2),
         (&catalogue::ANOMALIES, 2),
         (&catalogue::UNMEASURED, Unmeasured::ALL.len()),
-        (&catalogue::LABEL_OVERFLOW, 5),
+        (&catalogue::LABEL_OVERFLOW, 6),
         (&catalogue::PASSED_REQUESTS, 2),
         (&catalogue::PANICS, 1),
+        (&catalogue::ENGINE_CHANGES, 1),
+        (&catalogue::ENGINE_SCRAPES, 2),
         (&catalogue::CLIENT_LIMITED, 1),
         (&catalogue::BUFFERED_UPSTREAM, 1),
     ] {
@@ -691,6 +694,35 @@ fn gauges_say_what_is_true_at_the_scrape() {
     let idle = Live::default();
     assert!(gauges(&idle, &catalogue::OLDEST_REQUEST_WITHOUT_TOKEN).is_empty());
     assert_eq!(gauges(&idle, &catalogue::ENGINE_SILENT), [0.0]);
+}
+
+#[test]
+fn the_engine_is_named_once_it_is_known_and_there_is_only_one() {
+    let exporter = exporter(&["m"]);
+    let of = |version: &str| ["vllm", version, "m", "kv=auto", "unstated"].map(str::to_owned);
+    let told = || {
+        series(&exporter, &catalogue::ENGINE)
+            .into_keys()
+            .collect::<Vec<_>>()
+    };
+    let changes = || counted(&exporter, &catalogue::ENGINE_CHANGES);
+    assert_eq!((told(), changes()), (vec![], vec![]));
+    for (version, changed) in [
+        ("0.33.0", vec![]),
+        ("0.33.0", vec![]),
+        ("0.34.0", vec![(String::new(), 1.0)]),
+    ] {
+        exporter.set_engine(of(version));
+        assert_eq!(told(), [of(version).join(",")]);
+        assert_eq!(changes(), changed);
+    }
+    for result in ["ok", "ok", "gone"] {
+        exporter.count_engine_scrape(result);
+    }
+    assert_eq!(
+        counted(&exporter, &catalogue::ENGINE_SCRAPES),
+        [("ok".to_owned(), 2.0), ("other".to_owned(), 1.0)]
+    );
 }
 
 #[test]

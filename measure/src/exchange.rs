@@ -16,7 +16,9 @@ mod finish;
 
 use crate::bursts::{Burst, Bursts};
 use crate::in_flight::Presence;
-use crate::{End, Flag, Flags, Identity, InFlight, InFlightMeans, Nanos, Progress, Stamps};
+use crate::{
+    End, EngineLoad, Flag, Flags, Identity, InFlight, InFlightMeans, Nanos, Progress, Stamps,
+};
 use std::sync::Arc;
 use wire::{Event, RequestFacts, Tokens};
 
@@ -27,6 +29,7 @@ pub struct Exchange {
     request: RequestFacts,
     request_bytes: u64,
     answer_model: Option<String>,
+    engine_load: Option<EngineLoad>,
     /// `end` is set when it ended.
     stamps: Stamps,
     /// The latest of all stamps but the end.
@@ -71,6 +74,7 @@ impl Exchange {
             request: RequestFacts::default(),
             request_bytes: 0,
             answer_model: None,
+            engine_load: None,
             stamps: Stamps {
                 arrival,
                 ..Stamps::default()
@@ -135,6 +139,11 @@ impl Exchange {
     /// Input: the answer says which model gave it. The first call wins.
     pub fn on_answer_model(&mut self, name: &str) {
         self.answer_model.get_or_insert_with(|| name.to_owned());
+    }
+
+    /// Input: what the engine last said of its load when this arrived. The last call wins.
+    pub fn on_engine_load(&mut self, load: Option<EngineLoad>) {
+        self.engine_load = load;
     }
 
     /// Input: one read of the response's body, or a part of it: `bytes` of it, and the events that they completed.

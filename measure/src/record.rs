@@ -2,7 +2,7 @@
 //!
 //! The facts only; what follows from them (TTFT, TPOT, …) is in the methods beside it.
 
-use crate::{Flags, GapHistogram, InFlightMeans, Nanos, Outcome};
+use crate::{EngineLoad, Flags, GapHistogram, InFlightMeans, Nanos, Outcome};
 use wire::{Anomaly, CountSource, Endpoint, EngineTimes, RequestFacts};
 
 /// Which load an exchange belongs to.
@@ -70,6 +70,8 @@ pub struct Record {
     pub stamps: Stamps,
     /// Around how many others.
     pub in_flight: InFlightMeans,
+    /// How busy the engine was when it arrived, by the engine's word.
+    pub engine_load: Option<EngineLoad>,
     /// How it ended.
     pub outcome: Outcome,
     /// Prompt tokens, cached ones included.

@@ -6,6 +6,7 @@ use crate::accepted::{Accepted, Tally};
 use crate::driven::{Driven, Side};
 use crate::ledger::Ledger;
 use crate::phase::{Phase, PhaseCell};
+use crate::portrait::Portrait;
 use crate::tasks::Tasks;
 use bytes::Bytes;
 use exporter::{Exporter, negotiate};
@@ -34,6 +35,7 @@ const INDEX: &str = "\
 loadproof admin
 /metrics     Prometheus: protobuf with native histograms, OpenMetrics or text, by Accept
 /live        exchanges in flight, JSON
+/engine      what is known of the engine, JSON
 /config      the configuration in force, JSON, secrets masked
 /-/started   200 once listening
 /-/ready     200 while taking traffic, 503 from the signal to stop
@@ -46,6 +48,7 @@ pub(crate) struct Admin {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) phase: Arc<PhaseCell>,
+    pub(crate) portrait: Arc<Portrait>,
     /// The configuration in force, as JSON.
     pub(crate) config: String,
 }
@@ -128,6 +131,7 @@ impl Admin {
             "/" => text(StatusCode::OK, INDEX),
             "/metrics" => self.metrics(request, now),
             "/live" => json(serde_json::to_vec(&self.live(now)).unwrap_or_default()),
+            "/engine" => json(serde_json::to_vec(&self.portrait.view(now)).unwrap_or_default()),
             "/config" => json(self.config.clone().into_bytes()),
             "/-/healthy" => text(StatusCode::OK, "healthy\n"),
             "/-/started" => condition(

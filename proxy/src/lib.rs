@@ -17,8 +17,8 @@ mod intake;
 mod ledger;
 mod lingering;
 mod listener;
-mod models;
 mod phase;
+mod portrait;
 mod refusal;
 mod relay;
 mod routes;
@@ -35,6 +35,7 @@ use ledger::Ledger;
 use listener::Acceptor;
 use measure::{Edges, InFlight, Record, ShapeEdges};
 use phase::{Phase, PhaseCell};
+use portrait::Portrait;
 use relay::Relay;
 use std::io;
 use std::net::SocketAddr;
@@ -81,7 +82,7 @@ pub struct Proxy {
     acceptor: Acceptor,
     admin: Arc<Admin>,
     drain: config::Drain,
-    learn_models: bool,
+    connector: Arc<dyn Connector>,
 }
 
 /// What a proxy is built with, besides its configuration.
@@ -155,18 +156,21 @@ impl Proxy {
         let exporter = Arc::new(Exporter::new(exporter_settings(config)?)?);
         let ledger = Arc::new(Ledger::new(Arc::clone(&exporter), parts.feed));
         let in_flight = Arc::new(InFlight::default());
-        let budget = Budget::new(config.limits.queue_bytes_total);
+        let habits = habits(&config.engine);
+        let usage = habits.usage.clone();
+        let portrait = Arc::new(Portrait::new(config, Arc::clone(&exporter), usage));
         let upstream = Upstream::new(
-            parts.connector,
+            Arc::clone(&parts.connector),
             parts.clock,
             upstream_limits(config),
-            budget,
+            Budget::new(config.limits.queue_bytes_total),
         )
-        .with_habits(habits(&config.engine));
+        .with_habits(habits);
         let relay = Relay::new(
             upstream,
             Arc::clone(&ledger),
             Arc::clone(&in_flight),
+            Arc::clone(&portrait.told),
             config,
         );
         let acceptor = Acceptor {
@@ -183,19 +187,28 @@ impl Proxy {
             ledger,
             in_flight,
             phase,
+            portrait,
             config: parts.config_view,
         });
         Ok(Self {
             acceptor,
             admin,
             drain: config.drain.clone(),
-            learn_models: config.models.learn,
+            connector: parts.connector,
         })
     }
 
     /// Serves one connection over any socket, in a task of its own.
     pub fn serve(&self, socket: Box<dyn Socket>) {
         self.acceptor.serve(socket);
+    }
+
+    /// Begins to ask the engine about itself, in a task of its own that ends with the process.
+    pub fn watch_engine(&self) {
+        let Acceptor { tasks, clock, .. } = &self.acceptor;
+        let connector = Arc::clone(&self.connector);
+        let watch = self.admin.portrait.watch(connector, *clock);
+        tasks.spawn_service(watch.run());
     }
 
     /// The engine's authority, `host:port`.
@@ -238,10 +251,8 @@ impl Proxy {
             ..
         } = self.acceptor.clone();
         tasks.spawn_service(Arc::clone(&self.admin).run(listeners.admin, clock, tasks.clone()));
-        tasks.spawn_service(evict(Arc::clone(&relay), clock));
-        if self.learn_models {
-            tasks.spawn_service(models::learn(relay, Arc::clone(self.exporter())));
-        }
+        tasks.spawn_service(evict(relay, clock));
+        self.watch_engine();
         let phase = &self.admin.phase;
         phase.set(Phase::Serving);
         {
@@ -298,6 +309,7 @@ fn exporter_settings(config: &Checked) -> Result<exporter::Settings, measure::Ed
             rejections: refusal::codes(),
             passing: wire::Passing::ALL.map(wire::Passing::as_str).to_vec(),
             anomalies: wire::Anomaly::ALL.map(wire::Anomaly::as_str).to_vec(),
+            scrapes: probe::Scraped::ALL.map(probe::Scraped::as_str).to_vec(),
         },
         ..exporter::Settings::default()
     })

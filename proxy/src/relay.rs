@@ -16,6 +16,7 @@ use http_body::Body;
 use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
 use measure::{End, Exchange, Identity, InFlight, Role};
+use probe::Told;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -29,6 +30,7 @@ pub(crate) struct Relay {
     pub(crate) upstream: Upstream,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) in_flight: Arc<InFlight>,
+    told: Arc<Told>,
     pub(crate) body_limit: u64,
     protocol: EngineProtocol,
     routes: Routes,
@@ -40,12 +42,14 @@ impl Relay {
         upstream: Upstream,
         ledger: Arc<Ledger>,
         in_flight: Arc<InFlight>,
+        told: Arc<Told>,
         config: &Checked,
     ) -> Self {
         Self {
             upstream,
             ledger,
             in_flight,
+            told,
             body_limit: config.limits.body_bytes,
             protocol: config.upstream.protocol,
             routes: Routes::new(&config.routes),
@@ -92,11 +96,10 @@ impl Relay {
             role: Role::Production,
             endpoint,
         };
-        Some(Exchange::begin(
-            identity,
-            client.last_read(),
-            Arc::clone(&self.in_flight),
-        ))
+        let arrival = client.last_read();
+        let mut exchange = Exchange::begin(identity, arrival, Arc::clone(&self.in_flight));
+        exchange.on_engine_load(self.told.load(arrival));
+        Some(exchange)
     }
 
     /// The generating route that a request asks for. A method of gRPC generates where a call is made and passed on as one.

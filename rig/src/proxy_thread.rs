@@ -73,10 +73,18 @@ impl ProxyThread {
     }
 }
 
-/// The configuration of a proxy without a delay before its drain, else the default.
+/// The configuration of a proxy without a delay before its drain, and before an engine that meets the known load and
+/// nothing else; for the rest the default.
 fn configuration(engine: SocketAddr) -> Result<Checked, Error> {
     let url = format!("upstream.url=http://{engine}");
-    let flags = [url.as_str(), "drain.delay=0s", "drain.timeout=10s"].map(Flag::assignment);
+    let flags = [
+        url.as_str(),
+        "drain.delay=0s",
+        "drain.timeout=10s",
+        "engine.probe=false",
+        "engine.scrape_interval=off",
+    ];
+    let flags = flags.map(Flag::assignment);
     let environment = Environment::of(std::iter::empty::<(String, String)>());
     let sources = Sources {
         file: None,

@@ -25,6 +25,10 @@ const READERS: &[(&str, &str)] = &[
         "how long connections have been idle, looked through once a second",
     ),
     (
+        "probe/src/watch.rs",
+        "when the engine was asked for its load, which no exchange's read dates",
+    ),
+    (
         "rig/src/clock.rs",
         "a known load's schedule, and the clock that simulator and proxy share in it",
     ),

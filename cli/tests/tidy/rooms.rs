@@ -55,8 +55,13 @@ const ROOMS: &[Room] = &[
         tests_use: &["sim"],
     },
     Room {
+        name: "probe",
+        uses: &["wire", "measure", "upstream"],
+        tests_use: &[],
+    },
+    Room {
         name: "proxy",
-        uses: &["wire", "measure", "config", "exporter", "upstream"],
+        uses: &["wire", "measure", "config", "exporter", "upstream", "probe"],
         tests_use: &["sim"],
     },
     Room {
@@ -77,8 +82,8 @@ const ROOMS: &[Room] = &[
     Room {
         name: "cli",
         uses: &[
-            "wire", "measure", "decode", "config", "exporter", "sim", "upstream", "proxy", "rig",
-            "grafana", "k8s",
+            "wire", "measure", "decode", "config", "exporter", "sim", "upstream", "probe", "proxy",
+            "rig", "grafana", "k8s",
         ],
         tests_use: &[],
     },

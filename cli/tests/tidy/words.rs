@@ -36,6 +36,7 @@ const TOP_LEVEL: &[&str] = &[
     "rustfmt.toml",
     "scripts",
     "sim",
+    "probe",
     "upstream",
     "wire",
 ];

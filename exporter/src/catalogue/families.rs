@@ -2,7 +2,8 @@
 
 use super::{
     Added, Buckets, CONCURRENCY, ENDPOINT, Family, Form, INPUT_LEN, KIND, Kind, MODEL, OURS,
-    OUTCOME, OUTCOME_CLASS, OUTPUT_LEN, QUANTITY, REASON, ROUTE, SOURCE, Stability, Unit, edges,
+    OUTCOME, OUTCOME_CLASS, OUTPUT_LEN, QUANTITY, REASON, RESULT, ROUTE, SOURCE, Stability, Unit,
+    edges,
 };
 
 const SHAPED: &[&str] = &[MODEL, INPUT_LEN, OUTPUT_LEN, CONCURRENCY];
@@ -55,9 +56,12 @@ pub static ALL: &[&Family] = &[
     &REJECTED_REQUESTS,
     &LABEL_OVERFLOW,
     &PANICS,
+    &ENGINE_CHANGES,
+    &ENGINE_SCRAPES,
     &IN_FLIGHT_REQUESTS,
     &OLDEST_REQUEST_WITHOUT_TOKEN,
     &ENGINE_SILENT,
+    &ENGINE,
     &SLO_TARGET,
     &BUILD,
 ];
@@ -345,7 +349,7 @@ pub static LABEL_OVERFLOW: Family = Family {
     kind: Kind::Counter,
     labels: &["label"],
     stability: Stability::Stable,
-    help: "Times a label value was refused by a limit. model: a name of the engine's list was not taken; shape: an observation went to the overflow cell; route, reason, kind: a value outside the closed set became other.",
+    help: "Times a label value was refused by a limit. model: a name of the engine's list was not taken; shape: an observation went to the overflow cell; route, reason, kind, result: a value outside the closed set became other.",
     absent: NEVER,
 };
 
@@ -357,6 +361,28 @@ pub static PANICS: Family = Family {
     labels: &[],
     stability: Stability::Stable,
     help: "Panics caught. Always a defect; traffic went on.",
+    absent: NEVER,
+};
+
+/// Engines that took another's place.
+pub static ENGINE_CHANGES: Family = Family {
+    name: "engine_changes",
+    unit: None,
+    kind: Kind::Counter,
+    labels: &[],
+    stability: Stability::Experimental,
+    help: "Times that the engine turned out to be another than before: version, model, precision or length. From there on, figures belong to another engine_info.",
+    absent: NEVER,
+};
+
+/// Looks at the engine's own metrics.
+pub static ENGINE_SCRAPES: Family = Family {
+    name: "engine_scrapes",
+    unit: None,
+    kind: Kind::Counter,
+    labels: &[RESULT],
+    stability: Stability::Experimental,
+    help: "Reads of the engine's own metrics, for the load that a request met there. Without result ok, records say nothing of it.",
     absent: NEVER,
 };
 
@@ -391,6 +417,17 @@ pub static ENGINE_SILENT: Family = Family {
     stability: Stability::Stable,
     help: "Time since the engine's last byte while a request is open, 0 when idle. Finds an engine that hangs behind a green health check.",
     absent: "never",
+};
+
+/// What the figures belong to.
+pub static ENGINE: Family = Family {
+    name: "engine",
+    unit: None,
+    kind: Kind::Info,
+    labels: &["engine", "version", "model", "precision", "max_model_len"],
+    stability: Stability::Experimental,
+    help: "Constant 1; the labels say which engine the figures belong to, by the configuration (engine.*) or by the engine's own word, in its spelling. Precision lists what is told: weights=bfloat16,quant=fp8,kv=fp8_e4m3; it is never guessed from a name. unstated: nobody said it.",
+    absent: "until the engine was asked once",
 };
 
 /// Targets.

@@ -26,6 +26,7 @@ pub(crate) fn vocabulary() -> Vocabulary {
         rejections: vec!["head_too_large", "ambiguous_framing"],
         passing: vec!["embeddings", "other"],
         anomalies: vec!["bad_json", "oversize_event"],
+        scrapes: vec!["ok", "timeout"],
     }
 }
 

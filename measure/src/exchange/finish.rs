@@ -141,6 +141,7 @@ impl Exchange {
             streamed: answer.as_ref().is_some_and(|answer| answer.streamed),
             stamps: self.stamps,
             in_flight,
+            engine_load: self.engine_load,
             outcome,
             input_tokens: input.or(self.request.prompt_tokens),
             input_source,

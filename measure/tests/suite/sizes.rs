@@ -5,7 +5,8 @@ use measure::{End, Exchange, GapHistogram, Nanos, Record};
 
 #[test]
 fn a_record_is_small() {
-    assert!(size_of::<Record>() <= 768, "{}", size_of::<Record>());
+    // What the engine states, of the request and of its load, is some 180 of them.
+    assert!(size_of::<Record>() <= 896, "{}", size_of::<Record>());
     assert!(size_of::<Exchange>() <= 1024, "{}", size_of::<Exchange>());
 }
 

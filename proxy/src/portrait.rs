@@ -1,0 +1,197 @@
+//! What is known of the engine: by its own word, which a watch brings, and by the operator's.
+//!
+//! It goes into the metrics, into each record as the load that it met, and to `/engine`.
+
+use config::{Checked, EngineProtocol};
+use exporter::Exporter;
+use http::Version;
+use measure::Nanos;
+use probe::{Audience, Facts, Identity, Plan, Scraped, Told, Watch, Words};
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+use upstream::{
+    Budget, Clock, Connector, Limits, PatienceLimits, PoolLimits, QueueLimits, Upstream,
+    UsageInjection,
+};
+
+/// What an answer to a watch may queue, in bytes. It is read at once.
+const QUEUE_BYTES: usize = 64 * 1024;
+
+/// A load is of use for so many intervals between two looks at it.
+const FRESH_INTERVALS: u32 = 3;
+
+/// What is known of the engine.
+pub(crate) struct Portrait {
+    pub(crate) told: Arc<Told>,
+    words: Words,
+    plan: Plan,
+    exporter: Arc<Exporter>,
+    /// Depends on which engine it is.
+    usage: Option<Arc<UsageInjection>>,
+    connect_timeout: Duration,
+    version: Version,
+}
+
+/// The same, as `/engine` shows it.
+#[derive(Debug, Serialize)]
+pub(crate) struct View {
+    engine: WordView,
+    version: WordView,
+    model: WordView,
+    precision: WordView,
+    max_model_len: WordView,
+    tensor_parallel: Option<u64>,
+    pipeline_parallel: Option<u64>,
+    /// What it last said of its load; none if that is too long ago.
+    load: Option<LoadView>,
+}
+
+#[derive(Debug, Serialize)]
+struct WordView {
+    text: String,
+    /// `operator`, `engine`, or nobody.
+    by: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct LoadView {
+    running: Option<u64>,
+    waiting: Option<u64>,
+    kv_usage: Option<f64>,
+    prefix_hits: Option<u64>,
+    prefix_queries: Option<u64>,
+    age_seconds: f64,
+}
+
+// Portrait
+
+impl Portrait {
+    /// Nothing is known but the operator's word.
+    pub(crate) fn new(
+        config: &Checked,
+        exporter: Arc<Exporter>,
+        usage: Option<Arc<UsageInjection>>,
+    ) -> Self {
+        let engine = &config.engine;
+        let fresh_for = engine
+            .scrape_interval
+            .map_or(Duration::ZERO, |interval| interval * FRESH_INTERVALS);
+        let fresh_for = Nanos(u64::try_from(fresh_for.as_nanos()).unwrap_or(u64::MAX));
+        let portrait = Self {
+            told: Arc::new(Told::new(fresh_for)),
+            words: Words {
+                engine: engine.kind.map(str::to_owned),
+                version: engine.version.clone(),
+                model: engine.model.clone(),
+                precision: engine.precision.clone(),
+                max_model_len: engine.max_model_len,
+            },
+            plan: Plan {
+                identity: engine.probe,
+                models: config.models.learn,
+                scrape: engine.scrape_interval,
+            },
+            exporter,
+            usage,
+            connect_timeout: config.upstream.connect_timeout,
+            version: match config.upstream.protocol {
+                EngineProtocol::Http2 => Version::HTTP_2,
+                EngineProtocol::Auto | EngineProtocol::Http1 => Version::HTTP_11,
+            },
+        };
+        if !portrait.plan.identity {
+            portrait.show(&Facts::default());
+        }
+        portrait
+    }
+
+    /// What asks the engine: over connections of its own, each used once, so that it meets the traffic nowhere.
+    pub(crate) fn watch(self: &Arc<Self>, connector: Arc<dyn Connector>, clock: Clock) -> Watch {
+        let limits = Limits {
+            pool: PoolLimits {
+                connect_timeout: self.connect_timeout,
+                idle_timeout: Duration::ZERO,
+                max_idle: 0,
+            },
+            patience: PatienceLimits::default(),
+            queue: QueueLimits {
+                own: QUEUE_BYTES,
+                most: QUEUE_BYTES,
+            },
+            body_bytes: 0,
+        };
+        Watch {
+            engine: Upstream::new(connector, clock, limits, Budget::new(0)),
+            version: self.version,
+            clock,
+            plan: self.plan,
+            told: Arc::clone(&self.told),
+            audience: self.clone(),
+        }
+    }
+
+    /// As of `now`.
+    pub(crate) fn view(&self, now: Nanos) -> View {
+        let facts = self.told.facts().unwrap_or_default();
+        let identity = Identity::of(&self.words, &facts);
+        let word = |word: probe::Word| WordView {
+            by: word.by.as_str(),
+            text: word.text,
+        };
+        View {
+            engine: word(identity.engine),
+            version: word(identity.version),
+            model: word(identity.model),
+            precision: word(identity.precision),
+            max_model_len: word(identity.max_model_len),
+            tensor_parallel: facts.tensor_parallel,
+            pipeline_parallel: facts.pipeline_parallel,
+            load: self.told.load(now).map(|load| LoadView {
+                running: load.running,
+                waiting: load.waiting,
+                kv_usage: load.kv_usage,
+                prefix_hits: load.prefix_hits,
+                prefix_queries: load.prefix_queries,
+                age_seconds: load.age.as_secs_f64(),
+            }),
+        }
+    }
+
+    fn show(&self, facts: &Facts) {
+        let identity = Identity::of(&self.words, facts);
+        let labels = identity.words().map(|(_, word)| word.text.clone());
+        tracing::info!(
+            engine = labels[0],
+            version = labels[1],
+            model = labels[2],
+            precision = labels[3],
+            max_model_len = labels[4],
+            "the figures from here on belong to this engine"
+        );
+        self.exporter.set_engine(labels);
+    }
+}
+
+impl Audience for Portrait {
+    fn models(&self, names: &[String]) {
+        self.exporter.learn_models(names);
+    }
+
+    fn engine(&self, facts: &Facts) {
+        if let (Some(usage), None) = (&self.usage, &self.words.engine) {
+            usage.set_engine(facts.engine);
+        }
+        self.show(facts);
+    }
+
+    fn returned(&self) {
+        if let Some(usage) = &self.usage {
+            usage.forget_routes();
+        }
+    }
+
+    fn scraped(&self, result: Scraped) {
+        self.exporter.count_engine_scrape(result.as_str());
+    }
+}
