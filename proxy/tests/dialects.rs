@@ -1,5 +1,6 @@
 //! Every stream of every engine through the proxy, on a paused clock that both sides share: the client gets the engine's
-//! bytes, each exchange has one record, and its first and last token are at the engine's own nanosecond.
+//! bytes, each exchange has one record, and its first and last token are at the engine's own nanosecond. And the same
+//! streams with usage injected: the client can't tell.
 
 #![expect(
     clippy::unwrap_used,
@@ -25,19 +26,21 @@ use wire::{Endpoint, EngineKind};
 
 const EXCHANGES: u32 = 10;
 
-/// The engine, and what was read from it since somebody looked.
+/// The engine, and what was read from it and written to it since somebody looked.
 struct ToSim {
     server: sim::Server,
     connections: Mutex<JoinSet<()>>,
     heard: Heard,
+    told: Heard,
 }
 
 type Heard = Arc<Mutex<Vec<u8>>>;
 
-/// The proxy's end of a connection, which keeps what is read from it.
+/// The proxy's end of a connection, which keeps what is read from it and written to it.
 struct Kept {
     io: DuplexStream,
     heard: Heard,
+    told: Heard,
 }
 
 impl Connector for ToSim {
@@ -47,8 +50,8 @@ impl Connector for ToSim {
             .lock()
             .unwrap()
             .spawn(self.server.serve_connection(theirs));
-        let heard = Arc::clone(&self.heard);
-        Box::pin(async move { Ok(Box::new(Kept { io, heard }) as Box<dyn Socket>) })
+        let (heard, told) = (Arc::clone(&self.heard), Arc::clone(&self.told));
+        Box::pin(async move { Ok(Box::new(Kept { io, heard, told }) as Box<dyn Socket>) })
     }
 
     fn authority(&self) -> &str {
@@ -76,7 +79,9 @@ impl AsyncWrite for Kept {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
+        let count = ready!(Pin::new(&mut self.io).poll_write(cx, buf))?;
+        self.told.lock().unwrap().extend_from_slice(&buf[..count]);
+        Poll::Ready(Ok(count))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
@@ -93,9 +98,10 @@ struct House {
     server: sim::Server,
     records: mpsc::Receiver<Record>,
     heard: Heard,
+    told: Heard,
 }
 
-fn house(engine: EngineKind) -> House {
+fn house(engine: EngineKind, usage: &str) -> House {
     let clock = Clock::start();
     let server = sim::Server::start(sim::Options {
         personality: Personality::of(engine),
@@ -104,7 +110,10 @@ fn house(engine: EngineKind) -> House {
     let effective = config::check(&config::Sources {
         file: Some(config::FileText {
             name: "test.yaml",
-            text: "upstream:\n  url: http://127.0.0.1:1\n",
+            text: &format!(
+                "upstream:\n  url: http://127.0.0.1:1\nengine:\n  kind: {}\n  usage: {usage}\n",
+                engine.as_str()
+            ),
         }),
         environment: &config::Environment::of::<String, String>([]),
         flags: &[],
@@ -113,11 +122,12 @@ fn house(engine: EngineKind) -> House {
         .unwrap_or_else(|faults| panic!("{faults}"))
         .checked;
     let (feed, records) = mpsc::channel(64);
-    let heard = Heard::default();
+    let (heard, told) = (Heard::default(), Heard::default());
     let connector = ToSim {
         server: server.clone(),
         connections: Mutex::default(),
         heard: Arc::clone(&heard),
+        told: Arc::clone(&told),
     };
     let parts = Parts {
         connector: Arc::new(connector),
@@ -130,10 +140,12 @@ fn house(engine: EngineKind) -> House {
         server,
         records,
         heard,
+        told,
     }
 }
 
-fn body(engine: EngineKind, endpoint: Endpoint, limit: u32) -> String {
+/// A request for a stream of so many tokens that says nothing of usage.
+fn plain_body(endpoint: Endpoint, limit: u32) -> String {
     let messages = r#""messages":[{"role":"user","content":"one two three"}]"#;
     let inner = match endpoint {
         Endpoint::ChatCompletions => format!(r#"{messages},"max_completion_tokens":{limit}"#),
@@ -158,24 +170,24 @@ fn body(engine: EngineKind, endpoint: Endpoint, limit: u32) -> String {
         }
         _ => return format!(r#"{{"text_input":"one two","max_tokens":{limit}}}"#),
     };
+    format!(r#"{{{inner},"stream":true}}"#)
+}
+
+/// The same, asking for usage where that is asked for.
+fn body(engine: EngineKind, endpoint: Endpoint, limit: u32) -> String {
     let asks_usage = matches!(endpoint, Endpoint::Completions | Endpoint::ChatCompletions);
-    let usage = match asks_usage && engine != EngineKind::Tgi {
-        true => r#","stream_options":{"include_usage":true}"#,
-        false => "",
-    };
-    format!(r#"{{{inner},"stream":true{usage}}}"#)
+    let plain = plain_body(endpoint, limit);
+    if asks_usage && engine != EngineKind::Tgi {
+        let options = r#","stream_options":{"include_usage":true}}"#;
+        return plain.trim_end_matches('}').to_owned() + options;
+    }
+    plain
 }
 
 /// Sends a request and reads its answer to the end.
-async fn ask(
-    mut socket: DuplexStream,
-    engine: EngineKind,
-    endpoint: Endpoint,
-    number: u32,
-) -> Vec<u8> {
-    let body = body(engine, endpoint, 2 + number);
+async fn ask(mut socket: DuplexStream, endpoint: Endpoint, body: &str, fields: &str) -> Vec<u8> {
     let head = format!(
-        "POST {} HTTP/1.1\r\nhost: sim\r\ncontent-type: application/json\r\ncontent-length: {}\r\nx-sim-id: {number}\r\n\
+        "POST {} HTTP/1.1\r\nhost: sim\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{fields}\
          connection: close\r\n\r\n",
         endpoint.as_str().replace('*', "sim-8b"),
         body.len(),
@@ -219,11 +231,17 @@ fn streams(engine: EngineKind) -> impl Iterator<Item = Endpoint> {
 }
 
 async fn check(engine: EngineKind, endpoint: Endpoint) {
-    let mut house = house(engine);
+    let mut house = house(engine, "observe");
     for number in 0..EXCHANGES {
         let (client, server) = duplex(256 * 1024);
         house.proxy.serve(Box::new(server));
-        let answer = ask(client, engine, endpoint, number).await;
+        let body = body(engine, endpoint, 2 + number);
+        let answer = ask(client, endpoint, &body, &format!("x-sim-id: {number}\r\n")).await;
+        let told = std::mem::take(&mut *house.told.lock().unwrap());
+        assert!(
+            told.ends_with(body.as_bytes()),
+            "{endpoint:?}: the request's body is the client's"
+        );
         let engines = std::mem::take(&mut *house.heard.lock().unwrap());
         assert_eq!(content(&answer), content(&engines), "{endpoint:?}");
         tokio::time::sleep(Duration::from_micros(137)).await;
@@ -273,4 +291,66 @@ async fn every_dialect_passes_unchanged_and_is_timed_to_the_nanosecond() {
         }
     }
     assert_eq!(routes, 28);
+}
+
+/// Streams of one route that say nothing of usage, with injection on; whether the engine was asked for it in the end.
+async fn injected(engine: EngineKind, endpoint: Endpoint) -> bool {
+    let mut house = house(engine, "inject");
+    let fields = "x-sim-id: same\r\nx-sim-script: first_us=3000;gap_us=2000;bursts=5;plain=1\r\n";
+    let body = plain_body(endpoint, 9);
+    let (client, server) = duplex(256 * 1024);
+    let mut engines = JoinSet::new();
+    engines.spawn(house.server.serve_connection(server));
+    let direct = content(&ask(client, endpoint, &body, fields).await);
+    let mut asked = false;
+    for turn in 0..3 {
+        let (client, server) = duplex(256 * 1024);
+        house.proxy.serve(Box::new(server));
+        let got = content(&ask(client, endpoint, &body, fields).await);
+        let about = format!("{engine:?} {endpoint:?} {turn}");
+        assert_eq!(
+            String::from_utf8_lossy(&got),
+            String::from_utf8_lossy(&direct),
+            "{about}"
+        );
+        let told = std::mem::take(&mut *house.told.lock().unwrap());
+        let record = house.records.recv().await.unwrap();
+        assert_eq!(record.outcome, Outcome::Ok, "{about}");
+        asked = record.flags.usage_injected;
+        assert_eq!(told.ends_with(body.as_bytes()), !asked, "{about}");
+        if asked {
+            let heard = std::mem::take(&mut *house.heard.lock().unwrap());
+            assert_ne!(content(&heard), got, "{about}: what was added is taken out");
+            assert_eq!(record.output_tokens, Some(5), "{about}");
+            assert!(record.input_tokens.is_some(), "{about}");
+        }
+        house.heard.lock().unwrap().clear();
+        tokio::time::sleep(Duration::from_micros(137)).await;
+    }
+    asked
+}
+
+#[tokio::test(start_paused = true)]
+async fn usage_that_was_injected_leaves_no_trace_in_any_dialect() {
+    let mut asked = Vec::new();
+    for engine in EngineKind::ALL {
+        for endpoint in streams(engine) {
+            if injected(engine, endpoint).await {
+                asked.push((engine, endpoint));
+            }
+        }
+    }
+    let (text, chat) = (Endpoint::Completions, Endpoint::ChatCompletions);
+    let expected = [
+        (EngineKind::Vllm, text),
+        (EngineKind::Vllm, chat),
+        (EngineKind::Sglang, text),
+        (EngineKind::Sglang, chat),
+        (EngineKind::Trtllm, text),
+        (EngineKind::Trtllm, chat),
+        (EngineKind::Triton, text),
+        (EngineKind::Triton, chat),
+        (EngineKind::Tgi, chat),
+    ];
+    assert_eq!(asked, expected);
 }
