@@ -5,6 +5,8 @@
 pub enum Flag {
     /// See [`Flags::client_limited`].
     ClientLimited,
+    /// See [`Flags::buffered_upstream`]: known of the engine, whatever the stamps say.
+    BufferedUpstream,
     /// See [`Flags::shared_stamps`].
     SharedStamps,
     /// See [`Flags::usage_injected`].
@@ -21,7 +23,8 @@ pub struct Flags {
     /// The queue to the client was full once: later stamps are the client's pace.
     pub client_limited: bool,
     /// The tokens came in clumps that no decode step explains: at least 8 bursts with a median gap below 1 ms; or all
-    /// within 1 ms, though they are of 4 events or more, or 16 tokens by the engine's word. Something between the engine's
+    /// within 1 ms, though they are of 4 events or more, or 16 tokens by the engine's word; or the engine is known to hold
+    /// such answers. Something between the engine's
     /// decoding and us holds them back (a gateway, a parser that waits for a whole tool call): first token and gaps are
     /// its, not the engine's.
     pub buffered_upstream: bool,
@@ -54,6 +57,7 @@ impl Flags {
     pub(crate) fn set(&mut self, flag: Flag) {
         match flag {
             Flag::ClientLimited => self.client_limited = true,
+            Flag::BufferedUpstream => self.buffered_upstream = true,
             Flag::SharedStamps => self.shared_stamps = true,
             Flag::UsageInjected => self.usage_injected = true,
             Flag::Unobserved => self.unobserved = true,

@@ -23,7 +23,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use upstream::{Client, Failure, Live, Observed, RelayBody, RequestBody, Upstream};
-use wire::{Endpoint, Passing};
+use wire::{Endpoint, EngineKind, Passing};
 
 /// What all connections share to serve requests.
 pub(crate) struct Relay {
@@ -31,6 +31,8 @@ pub(crate) struct Relay {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) in_flight: Arc<InFlight>,
     told: Arc<Told>,
+    /// By the operator's word.
+    kind: Option<EngineKind>,
     pub(crate) body_limit: u64,
     protocol: EngineProtocol,
     routes: Routes,
@@ -50,6 +52,7 @@ impl Relay {
             ledger,
             in_flight,
             told,
+            kind: config.engine.kind.and_then(EngineKind::of),
             body_limit: config.limits.body_bytes,
             protocol: config.upstream.protocol,
             routes: Routes::new(&config.routes),
@@ -203,6 +206,7 @@ impl Relay {
             exchange,
             recorder: self.ledger.clone(),
             live,
+            engine: self.kind.or_else(|| self.told.facts()?.engine),
         }
     }
 }

@@ -165,6 +165,38 @@ async fn fault_21_what_a_gateway_above_held_back_is_flagged() {
     assert_eq!(record.tpot().value(), None);
 }
 
+/// Recorded answers of servers that parse a whole tool call before they let anything go, each as one late piece.
+#[tokio::test(start_paused = true)]
+async fn fault_21_tool_calls_that_are_held_until_they_are_whole_are_flagged() {
+    const SGLANG: &[u8] = include_bytes!(
+        "../../wire/tests/fixtures/corpus/cases/sglang-responses-tools-buffered.sse"
+    );
+    const TGI: &[u8] = include_bytes!("../../wire/tests/fixtures/corpus/cases/tgi-chat-tools.sse");
+    for (kind, path, answer) in [
+        ("sglang", "/v1/responses", SGLANG),
+        ("tgi", "/v1/chat/completions", TGI),
+    ] {
+        let engine = Engine::new(move |mut socket| async move {
+            read_request(&mut socket).await;
+            write(&mut socket, STREAM_HEAD).await;
+            pause(900).await;
+            let text = std::str::from_utf8(answer).unwrap();
+            write(&mut socket, &(chunk(text) + "0\r\n\r\n")).await;
+        });
+        let mut house = House::new(&engine, &format!("engine:\n  kind: {kind}\n"));
+        let mut client = house.client();
+        write(
+            &mut client,
+            &request(path, r#"{"stream":true,"tools":[{}]}"#),
+        )
+        .await;
+        read_stream(&mut client).await;
+        let record = house.record().await;
+        assert!(record.flags.buffered_upstream, "{record:?}");
+        house.is_quiet().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn fault_25_an_event_of_ten_megabytes_passes_and_ends_the_observation() {
     async fn serve(mut socket: DuplexStream) {

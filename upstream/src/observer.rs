@@ -10,7 +10,8 @@ use measure::{End, Exchange, Flag, Nanos, Recorder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use wire::{
-    Accumulation, AnswerContext, Decoder, Endpoint, EngineTimes, Event, Tokens, TransportEnd,
+    Accumulation, AnswerContext, Decoder, Endpoint, EngineKind, EngineTimes, Event, Tokens,
+    TransportEnd,
 };
 
 /// TGI counts in the head of an answer that is not streamed.
@@ -42,6 +43,8 @@ pub struct Observed {
     pub recorder: Arc<dyn Recorder>,
     /// What others see of it meanwhile.
     pub live: Arc<Live>,
+    /// What the engine is, as far as known.
+    pub engine: Option<EngineKind>,
 }
 
 pub(crate) struct Observer {
@@ -53,6 +56,7 @@ pub(crate) struct Observer {
     progress_at: Nanos,
     recorder: Arc<dyn Recorder>,
     live: Arc<Live>,
+    engine: Option<EngineKind>,
     sockets: Option<Arc<SocketStamps>>,
     upload: UploadState,
     clock: Clock,
@@ -75,6 +79,7 @@ impl Observer {
             whole_at: None,
             recorder: observed.recorder,
             live: observed.live,
+            engine: observed.engine,
             sockets: None,
             upload,
             clock,
@@ -285,6 +290,10 @@ impl Observer {
         }
         if let (Some(usage), Some(answer)) = (&self.habits.usage, &answer) {
             usage.learn(self.live.endpoint, exchange.request(), answer);
+        }
+        let holds = |engine: EngineKind| engine.holds_back(self.live.endpoint, exchange.request());
+        if self.engine.is_some_and(holds) && answer.as_ref().is_some_and(|answer| answer.streamed) {
+            exchange.flag(Flag::BufferedUpstream);
         }
         exchange.on_end(at, end);
         self.recorder.record(exchange.finish(answer));

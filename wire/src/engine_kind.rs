@@ -1,5 +1,7 @@
 //! The engines whose habits are known, a closed set.
 
+use crate::{Endpoint, RequestFacts};
+
 /// A kind of engine: what decides how it says things that the protocols leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EngineKind {
@@ -38,6 +40,17 @@ impl EngineKind {
             Self::Tgi => "tgi",
             Self::LlamaCpp => "llamacpp",
         }
+    }
+
+    /// Whether it holds what a request gets back until a tool call is whole, or the answer: SGLang all of a response with
+    /// tools, TGI a chat with tools. The bytes don't tell, if there are few.
+    pub fn holds_back(self, endpoint: Endpoint, request: &RequestFacts) -> bool {
+        let has_tools = request.tools.is_some_and(|tools| tools > 0);
+        let holds = matches!(
+            (self, endpoint),
+            (Self::Sglang, Endpoint::Responses) | (Self::Tgi, Endpoint::ChatCompletions)
+        );
+        has_tools && holds
     }
 
     /// The kind with this [name](Self::as_str).

@@ -72,7 +72,7 @@ impl Exchange {
         flags.oversize_event = anomaly(Anomaly::OversizeEvent);
         flags.unobserved |= good_status && answer.is_none();
         flags.truncated = self.status.is_some() && matches!(end, End::Truncated | End::Reset);
-        flags.buffered_upstream = buffered;
+        flags.buffered_upstream |= buffered;
         flags.tpot_estimated =
             self.bursts.count() >= 2 && !(first_exact && (exact || total.is_some()));
         flags.usage_mismatch = match (total, answer.map(|answer| answer.output_source)) {

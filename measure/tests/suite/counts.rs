@@ -120,6 +120,7 @@ fn a_body_without_its_end_is_truncated_and_one_without_a_head_is_not() {
 fn flags_of_the_shell_reach_the_record() {
     let mut exchange = answered();
     for flag in [
+        Flag::BufferedUpstream,
         Flag::SharedStamps,
         Flag::UsageInjected,
         Flag::Unobserved,
@@ -131,7 +132,7 @@ fn flags_of_the_shell_reach_the_record() {
     exchange.on_end(ms(9), End::Clean);
     let flags = exchange.finish(Some(answer())).flags;
     assert!(flags.shared_stamps && flags.usage_injected && flags.unobserved);
-    assert!(flags.undelivered && flags.client_limited);
+    assert!(flags.undelivered && flags.client_limited && flags.buffered_upstream);
 }
 
 #[test]
