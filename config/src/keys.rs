@@ -158,7 +158,7 @@ table! {
     LIMITS_HEAD_TIMEOUT: Time = Key::new("limits.head_timeout", time(MILLISECOND, HOUR), || seconds(10))
         .doc("From the first byte of a head to its last; then 408.");
     LIMITS_BODY_BYTES: Size = Key::new("limits.body_bytes", size(KIB, 64 * GIB), || 512 * MIB)
-        .doc("Body of a request; then 413.");
+        .doc("Body of a request; then 413. In a call of Triton's `ModelStreamInfer`, each of its requests.");
     LIMITS_CLIENT_IDLE: Time = Key::new("limits.client_idle", time(MILLISECOND, HOUR), || seconds(65))
         .doc("Silence of a client between requests; then its connection is closed.");
     LIMITS_CLIENT_WRITE: Time = Key::new("limits.client_write", time(MILLISECOND, HOUR), || seconds(30))

@@ -6,6 +6,7 @@
 mod accepted;
 mod admin;
 mod answer;
+mod calls;
 mod connection;
 mod deadline;
 mod driven;

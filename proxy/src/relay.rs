@@ -2,6 +2,7 @@
 
 use crate::accepted::{ClientSide, Tally};
 use crate::answer::{AnswerBody, Answering};
+use crate::calls;
 use crate::driven;
 use crate::expectation;
 use crate::grpc;
@@ -22,7 +23,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use upstream::{Client, Failure, Live, Observed, RelayBody, RequestBody, Upstream};
+use upstream::{Client, Failure, Live, Observation, Observed, RelayBody, RequestBody, Upstream};
 use wire::{Endpoint, EngineKind, Passing};
 
 /// What all connections share to serve requests.
@@ -37,6 +38,18 @@ pub(crate) struct Relay {
     protocol: EngineProtocol,
     routes: Routes,
     next_id: AtomicU64,
+}
+
+/// What of a request is measured.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for each request, and moved at once"
+)]
+enum Measured {
+    Nothing,
+    One(Exchange),
+    /// A call of gRPC with many exchanges in it.
+    Calls(Endpoint),
 }
 
 impl Relay {
@@ -61,14 +74,14 @@ impl Relay {
     }
 
     async fn answer(
-        &self,
+        self: &Arc<Self>,
         request: Request<Incoming>,
         client: Arc<ClientSide>,
     ) -> Response<AnswerBody> {
         let answering = Answering::new(Arc::clone(&client));
-        let exchange = self.begin(&request, &client);
+        let measured = self.begin(&request, &client);
         let is_call = grpc::is_call(request.version(), request.headers());
-        let response = match self.relay(request, exchange, Arc::clone(&client)).await {
+        let response = match self.relay(request, measured, Arc::clone(&client)).await {
             Ok(response) => response.map(Either::Left),
             Err(refusal) => {
                 // What its bytes were refused for was counted where they were read.
@@ -87,12 +100,20 @@ impl Relay {
         response.map(|body| answering.with(body))
     }
 
-    /// The exchange that a request begins, if its route generates.
-    fn begin(&self, request: &Request<Incoming>, client: &ClientSide) -> Option<Exchange> {
-        let Some(endpoint) = self.generates(request) else {
-            self.ledger.passed(Passing::of(request.uri().path()));
-            return None;
-        };
+    /// What is measured of a request, if its route generates.
+    fn begin(&self, request: &Request<Incoming>, client: &ClientSide) -> Measured {
+        match self.generates(request) {
+            None => {
+                self.ledger.passed(Passing::of(request.uri().path()));
+                Measured::Nothing
+            }
+            Some(endpoint @ Endpoint::TritonGrpc) => Measured::Calls(endpoint),
+            Some(endpoint) => Measured::One(self.arrived(endpoint, client)),
+        }
+    }
+
+    /// An exchange whose request has just arrived.
+    pub(crate) fn arrived(&self, endpoint: Endpoint, client: &ClientSide) -> Exchange {
         let id = self.next_id.fetch_add(1, Relaxed);
         let identity = Identity {
             id,
@@ -102,7 +123,7 @@ impl Relay {
         let arrival = client.last_read();
         let mut exchange = Exchange::begin(identity, arrival, Arc::clone(&self.in_flight));
         exchange.on_engine_load(self.told.load(arrival));
-        Some(exchange)
+        exchange
     }
 
     /// The generating route that a request asks for. A method of gRPC generates where a call is made and passed on as one.
@@ -112,18 +133,16 @@ impl Relay {
         self.routes
             .of(request.method().as_str(), request.uri().path())
             .filter(|endpoint| endpoint.is_grpc() == is_call)
-            // One of its calls is many exchanges, which nobody tells apart yet.
-            .filter(|endpoint| *endpoint != Endpoint::TritonGrpc)
     }
 
     async fn relay(
-        &self,
+        self: &Arc<Self>,
         request: Request<Incoming>,
-        exchange: Option<Exchange>,
+        measured: Measured,
         client: Arc<ClientSide>,
     ) -> Result<Response<RelayBody>, Refusal> {
         if let Err(refusal) = self.admit(&request) {
-            if let Some(exchange) = exchange {
+            if let Measured::One(exchange) = measured {
                 self.ledger
                     .end_refused(exchange, client.last_read(), End::RejectedLimit);
             }
@@ -131,7 +150,13 @@ impl Relay {
         }
         let asked = request.method().clone();
         let request = self.forwarded(request);
-        let observed = exchange.map(|exchange| self.observe(exchange));
+        let observed = match measured {
+            Measured::Nothing => Observation::Nothing,
+            Measured::One(exchange) => Observation::One(self.observe(exchange)),
+            Measured::Calls(endpoint) => {
+                Observation::Calls(calls::observed(self, &client, endpoint))
+            }
+        };
         let to_client: Arc<dyn Client> = client.clone();
         let (engine, answer) = self.upstream.begin(request, observed, to_client);
         if driven::adopt(engine).is_err() {
@@ -163,7 +188,7 @@ impl Relay {
     }
 
     /// Makes `head` one that the engine is to see, of the version that it is spoken to by.
-    pub(crate) fn address(&self, head: &mut request::Parts) {
+    fn address(&self, head: &mut request::Parts) {
         let engine = self.upstream.authority();
         let by_http2 = match self.protocol {
             EngineProtocol::Auto => grpc::is_call(head.version, &head.headers),
@@ -192,7 +217,7 @@ impl Relay {
         }
     }
 
-    fn observe(&self, exchange: Exchange) -> Observed {
+    pub(crate) fn observe(&self, exchange: Exchange) -> Observed {
         let identity = exchange.identity();
         let live = Live::new(
             identity.id,

@@ -12,6 +12,8 @@
 
 #[path = "support/calls.rs"]
 mod calls;
+#[path = "support/infer.rs"]
+mod infer;
 mod support;
 
 use bytes::Bytes;

@@ -6,6 +6,7 @@
 //!
 //! It must not know who listens, what is exported, or what is kept.
 
+mod calls;
 mod clock;
 mod connect;
 mod failure;
@@ -20,9 +21,12 @@ mod patience;
 mod pool;
 mod pump;
 mod queue;
+mod requests;
 mod stamped;
 mod upload;
+mod watch;
 
+pub use calls::{ObservedCalls, Opener};
 pub use clock::Clock;
 pub use connect::{Connecting, Connector, TcpConnector};
 pub use failure::Failure;
@@ -36,17 +40,21 @@ pub use queue::{Budget, Client, QueueLimits, RelayBody};
 pub use stamped::{Socket, SocketStamps, Stamped};
 pub use upload::{BodyError, RequestBody};
 
+use calls::CallObserver;
 use http::{Request, Response, Version, response};
 use measure::Nanos;
+use observer::Observer;
 use patience::Patience;
 use pool::Pool;
 use pump::Pump;
 use queue::{QueueReader, queue};
+use requests::Requests;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use upload::{Upload, UploadState};
+use watch::Watch;
 
 /// Limits of every exchange with one engine.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +76,26 @@ pub struct Upstream {
     limits: Limits,
     budget: Arc<Budget>,
     habits: Habits,
+}
+
+/// What of a request to the engine is measured.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for each request, and moved at once"
+)]
+pub enum Observation {
+    /// Nothing: it passes through.
+    Nothing,
+    /// It is one exchange.
+    One(Observed),
+    /// It is a call that carries many.
+    Calls(ObservedCalls),
+}
+
+impl From<Option<Observed>> for Observation {
+    fn from(observed: Option<Observed>) -> Self {
+        observed.map_or(Self::Nothing, Self::One)
+    }
 }
 
 /// The engine's side of an exchange: connection and pump. It does nothing unless it is polled; dropping it closes the
@@ -114,21 +142,17 @@ impl Upstream {
     }
 
     /// Begins an exchange: `request` must be as the engine is to see it (no hop-by-hop fields; in origin form, or, if its
-    /// version is HTTP/2, in absolute form), and its version says what is spoken to the engine. `observed` is `None` for
-    /// what is passed through unmeasured. `client` is told when bytes leave for it.
+    /// version is HTTP/2, in absolute form), and its version says what is spoken to the engine. What is not `observed` has no
+    /// limits on the engine's silence either. `client` is told when bytes leave for it.
     pub fn begin(
         &self,
         request: Request<RequestBody>,
-        observed: Option<Observed>,
+        observed: impl Into<Observation>,
         client: Arc<dyn Client>,
     ) -> (Engine, Answer) {
-        let upload = UploadState::new(observed.as_ref().map(|observed| observed.live.endpoint));
-        let request = request.map(|body| Upload::new(body, upload.clone(), self.limits.body_bytes));
         let (writer, reader) = queue(self.limits.queue, &self.budget, Arc::clone(&client));
-        let observer = observed.map(|observed| {
-            observer::Observer::new(observed, upload.clone(), self.clock, client)
-                .with_habits(self.habits.clone())
-        });
+        let (upload, observer) = self.watch(observed.into(), client);
+        let request = request.map(|body| Upload::new(body, upload.clone(), self.limits.body_bytes));
         let patience = if observer.is_some() {
             self.limits.patience
         } else {
@@ -147,6 +171,27 @@ impl Upstream {
             queue: writer,
         };
         (Box::pin(pump.run(request)), Answer(Some(reader)))
+    }
+
+    fn watch(
+        &self,
+        observed: Observation,
+        client: Arc<dyn Client>,
+    ) -> (UploadState, Option<Box<dyn Watch>>) {
+        let (clock, habits) = (self.clock, self.habits.clone());
+        match observed {
+            Observation::Nothing => (UploadState::new(None), None),
+            Observation::One(observed) => {
+                let upload = UploadState::new(Some(observed.live.endpoint));
+                let observer = Observer::new(observed, upload.clone(), clock, client);
+                (upload, Some(Box::new(observer.with_habits(habits))))
+            }
+            Observation::Calls(calls) => {
+                let upload = UploadState::of_requests(Requests::new(&calls));
+                let observer = CallObserver::new(calls, upload.clone(), clock, client, habits);
+                (upload, Some(Box::new(observer)))
+            }
+        }
     }
 }
 

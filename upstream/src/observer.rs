@@ -4,14 +4,15 @@
 //! record is made at the end, whatever the end is; also on drop.
 
 use crate::upload::UploadState;
+use crate::watch::{Waits, Watch};
 use crate::{Client, Clock, Live, SocketStamps, UsageInjection, stamped};
 use http::{HeaderMap, HeaderName};
 use measure::{End, Exchange, Flag, Nanos, Recorder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use wire::{
-    Accumulation, AnswerContext, Decoder, Endpoint, EngineKind, EngineTimes, Event, Tokens,
-    TransportEnd,
+    Accumulation, AnswerContext, CallRequest, Decoder, Endpoint, EngineKind, EngineTimes, Event,
+    Tokens, TransportEnd,
 };
 
 /// TGI counts in the head of an answer that is not streamed.
@@ -62,6 +63,8 @@ pub(crate) struct Observer {
     clock: Clock,
     client: Arc<dyn Client>,
     habits: Habits,
+    /// See [`AnswerContext::end_asked`].
+    end_asked: Option<bool>,
 }
 
 impl Observer {
@@ -85,6 +88,7 @@ impl Observer {
             clock,
             client,
             habits: Habits::default(),
+            end_asked: None,
         }
     }
 
@@ -93,76 +97,52 @@ impl Observer {
         self
     }
 
-    /// The route.
-    pub(crate) fn endpoint(&self) -> Endpoint {
-        self.live.endpoint
-    }
-
-    /// The connection it runs on, whose writes date the request; `took` is how long a new one took to make.
-    pub(crate) fn on_connection(&mut self, sockets: Arc<SocketStamps>, took: Option<Nanos>) {
-        self.sockets = Some(sockets);
-        if let Some(took) = took {
-            self.recorder.connected(took);
+    /// The request is one message of a call.
+    pub(crate) fn on_call_request(&mut self, request: CallRequest) {
+        // Whether it asked for the last response, nobody knows of one that can't be read.
+        self.end_asked = request.facts.whole.then_some(request.end_asked);
+        if let Some(exchange) = &mut self.exchange {
+            exchange.on_request(request.facts, request.bytes);
         }
     }
 
-    /// The response head came.
-    pub(crate) fn on_head(&mut self, at: Nanos, head: &http::response::Parts) {
-        self.on_request_sent();
-        self.guarded(|this| {
-            let Some(exchange) = &mut this.exchange else {
-                return;
-            };
-            exchange.on_response_head(at, head.status.as_u16());
-            if let Some(code) = call_status(&head.headers) {
-                exchange.on_call_status(code);
-            }
-            let facts = exchange.request();
-            let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
-            let count = |name| text(name).and_then(|count| count.parse().ok());
-            this.decoder = Some(Decoder::new(AnswerContext {
-                content_type: text(http::header::CONTENT_TYPE),
-                content_encoding: text(http::header::CONTENT_ENCODING),
-                stream_requested: facts.stream,
-                n: facts.n,
-                prompts: facts.prompts,
-                echo: facts.echo,
-                text_mode: this.habits.text_mode,
-                num_output_tokens: this.habits.num_output_tokens,
-                generated_tokens: count(GENERATED_TOKENS),
-                prompt_tokens: count(PROMPT_TOKENS),
-                engine_times: EngineTimes::of_head(|name| {
-                    head.headers.get(name).and_then(|value| value.to_str().ok())
-                }),
-                ..AnswerContext::new(this.live.endpoint, head.status.as_u16())
-            }));
-        });
-    }
-
-    /// What trails the body: of a gRPC call its status.
-    pub(crate) fn on_trailers(&mut self, fields: &HeaderMap) {
-        if let (Some(exchange), Some(code)) = (&mut self.exchange, call_status(fields)) {
-            exchange.on_call_status(code);
+    /// That message was handed to the engine's socket.
+    pub(crate) fn on_call_sent(&mut self, at: Nanos) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.on_head_sent(at);
+            exchange.on_body_sent(at);
         }
     }
 
-    /// A frame of the body, in the read stamped `at`.
-    pub(crate) fn on_frame(&mut self, at: Nanos, bytes: &[u8]) {
-        self.live.on_read(at, bytes.len() as u64);
+    /// A message of its answer, in the read stamped `at`.
+    pub(crate) fn on_message(&mut self, at: Nanos, data: &[u8]) {
+        let bytes = data.len() as u64;
+        self.live.on_read(at, bytes);
         self.guarded(|this| {
             this.events.clear();
             if let Some(decoder) = &mut this.decoder {
-                decoder.push(bytes, &mut this.events);
+                decoder.push_message(data, &mut this.events);
             }
-            this.on_events(at, bytes.len() as u64);
-            let pending = this.decoder.as_ref().is_some_and(Decoder::pending_whole);
-            this.whole_at = pending.then(|| {
-                this.whole_at
-                    .filter(|_| this.events.is_empty())
-                    .unwrap_or(at)
-            });
+            this.on_events(at, bytes);
             this.hand_on_progress(at);
         });
+    }
+
+    /// Its answer is whole, though the call goes on.
+    pub(crate) fn on_answered(&mut self, at: Nanos) {
+        self.guarded(|this| this.finish(at, End::Clean));
+    }
+
+    /// Its answers can't be told from others', or not be read.
+    pub(crate) fn on_lost_sight(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.flag(Flag::Unobserved);
+        }
+    }
+
+    /// What others see of it.
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
     }
 
     fn on_events(&mut self, at: Nanos, bytes: u64) {
@@ -198,61 +178,6 @@ impl Observer {
                 self.recorder.progress(&progress);
             }
         }
-    }
-
-    /// The request was made to ask for usage: its answer tells nothing of others.
-    pub(crate) fn on_usage_injected(&mut self) {
-        self.habits.usage = None;
-        if let Some(exchange) = &mut self.exchange {
-            exchange.flag(Flag::UsageInjected);
-        }
-    }
-
-    /// The queue to the client was full: later stamps are the client's pace.
-    pub(crate) fn on_client_limited(&mut self) {
-        self.guarded(|this| {
-            if let Some(exchange) = &mut this.exchange {
-                exchange.flag(Flag::ClientLimited);
-            }
-        });
-    }
-
-    /// The client left before it had all that was read.
-    pub(crate) fn on_undelivered(&mut self) {
-        if let Some(exchange) = &mut self.exchange {
-            exchange.flag(Flag::Undelivered);
-        }
-    }
-
-    /// Whether a token has been read.
-    pub(crate) fn has_token(&self) -> bool {
-        self.live.first_token().is_some()
-    }
-
-    /// The end of the exchange, from the engine's side.
-    pub(crate) fn on_end(&mut self, at: Nanos, end: End) {
-        self.on_request_sent();
-        let end = match &self.exchange {
-            // The end of a gRPC call is its status: without one it broke off, however well its frames ended.
-            Some(exchange)
-                if end == End::Clean
-                    && exchange.identity().endpoint.is_grpc()
-                    && exchange.call_status().is_none() =>
-            {
-                End::Truncated
-            }
-            _ => end,
-        };
-        self.guarded(|this| this.finish(at, end));
-    }
-
-    /// The exchange ended by something that no read brought. What it means that the client's side broke, that side knows.
-    pub(crate) fn on_end_now(&mut self, end: End) {
-        let end = match end {
-            End::ClientGone => self.client.parting(),
-            other => other,
-        };
-        self.on_end(stamped::stamp_now(&self.clock), end);
     }
 
     fn on_request_sent(&mut self) {
@@ -307,6 +232,130 @@ impl Observer {
             if let Some(exchange) = &mut self.exchange {
                 exchange.flag(Flag::Unobserved);
             }
+        }
+    }
+}
+
+impl Watch for Observer {
+    fn endpoint(&self) -> Endpoint {
+        self.live.endpoint
+    }
+
+    fn on_connection(&mut self, sockets: Arc<SocketStamps>, took: Option<Nanos>) {
+        self.sockets = Some(sockets);
+        if let Some(took) = took {
+            self.recorder.connected(took);
+        }
+    }
+
+    fn on_head(&mut self, at: Nanos, head: &http::response::Parts) {
+        self.on_request_sent();
+        self.guarded(|this| {
+            let Some(exchange) = &mut this.exchange else {
+                return;
+            };
+            exchange.on_response_head(at, head.status.as_u16());
+            if let Some(code) = call_status(&head.headers) {
+                exchange.on_call_status(code);
+            }
+            let facts = exchange.request();
+            let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
+            let count = |name| text(name).and_then(|count| count.parse().ok());
+            this.decoder = Some(Decoder::new(AnswerContext {
+                content_type: text(http::header::CONTENT_TYPE),
+                content_encoding: text(http::header::CONTENT_ENCODING),
+                stream_requested: facts.stream,
+                n: facts.n,
+                prompts: facts.prompts,
+                echo: facts.echo,
+                text_mode: this.habits.text_mode,
+                num_output_tokens: this.habits.num_output_tokens,
+                end_asked: this.end_asked,
+                generated_tokens: count(GENERATED_TOKENS),
+                prompt_tokens: count(PROMPT_TOKENS),
+                engine_times: EngineTimes::of_head(|name| {
+                    head.headers.get(name).and_then(|value| value.to_str().ok())
+                }),
+                ..AnswerContext::new(this.live.endpoint, head.status.as_u16())
+            }));
+        });
+    }
+
+    fn on_frame(&mut self, at: Nanos, bytes: &[u8]) {
+        self.live.on_read(at, bytes.len() as u64);
+        self.guarded(|this| {
+            this.events.clear();
+            if let Some(decoder) = &mut this.decoder {
+                decoder.push(bytes, &mut this.events);
+            }
+            this.on_events(at, bytes.len() as u64);
+            let pending = this.decoder.as_ref().is_some_and(Decoder::pending_whole);
+            this.whole_at = pending.then(|| {
+                this.whole_at
+                    .filter(|_| this.events.is_empty())
+                    .unwrap_or(at)
+            });
+            this.hand_on_progress(at);
+        });
+    }
+
+    fn on_trailers(&mut self, fields: &HeaderMap) {
+        if let (Some(exchange), Some(code)) = (&mut self.exchange, call_status(fields)) {
+            exchange.on_call_status(code);
+        }
+    }
+
+    fn on_usage_injected(&mut self) {
+        self.habits.usage = None;
+        if let Some(exchange) = &mut self.exchange {
+            exchange.flag(Flag::UsageInjected);
+        }
+    }
+
+    fn on_client_limited(&mut self) {
+        self.guarded(|this| {
+            if let Some(exchange) = &mut this.exchange {
+                exchange.flag(Flag::ClientLimited);
+            }
+        });
+    }
+
+    fn on_undelivered(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.flag(Flag::Undelivered);
+        }
+    }
+
+    fn on_end(&mut self, at: Nanos, end: End) {
+        self.on_request_sent();
+        let end = match &self.exchange {
+            // The end of a gRPC call is its status: without one it broke off, however well its frames ended.
+            Some(exchange)
+                if end == End::Clean
+                    && exchange.identity().endpoint.is_grpc()
+                    && exchange.call_status().is_none() =>
+            {
+                End::Truncated
+            }
+            _ => end,
+        };
+        self.guarded(|this| this.finish(at, end));
+    }
+
+    fn on_end_now(&mut self, end: End) {
+        let end = match end {
+            End::ClientGone => self.client.parting(),
+            other => other,
+        };
+        self.on_end(stamped::stamp_now(&self.clock), end);
+    }
+
+    fn waits(&self) -> Waits {
+        let has_token = self.live.first_token().is_some();
+        Waits {
+            first_token: !has_token,
+            since: None,
+            more: has_token,
         }
     }
 }

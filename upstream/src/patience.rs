@@ -54,6 +54,16 @@ impl Patience {
         }
     }
 
+    /// The first token is waited for since `since`.
+    pub(crate) fn wait_from(&mut self, since: Instant) {
+        if let Some(timer) = &mut self.first
+            && timer.sleep.deadline() != since + timer.limit
+        {
+            let due = since + timer.limit;
+            timer.sleep.as_mut().reset(due);
+        }
+    }
+
     /// Ready when the first token took too long.
     pub(crate) fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
         poll(&mut self.first, cx).map(Failure::TimeoutTtft)

@@ -4,11 +4,11 @@
 
 use crate::injection::Asking;
 use crate::link::{Link, Protocol, Sent};
-use crate::observer::Observer;
 use crate::patience::Patience;
 use crate::pool::Pool;
 use crate::queue::QueueWriter;
 use crate::upload::{Upload, UploadEnd, UploadState};
+use crate::watch::Watch;
 use crate::{Clock, Failure, UsageInjection, stamped};
 use bytes::Bytes;
 use http::Request;
@@ -19,7 +19,7 @@ use measure::{End, Nanos};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use wire::UsageStrip;
 
 /// Frames handed over before the client's side gets its turn.
@@ -31,7 +31,7 @@ pub(crate) struct Pump {
     pub(crate) patience: Patience,
     pub(crate) upload: UploadState,
     pub(crate) body_limit: u64,
-    pub(crate) observer: Option<Observer>,
+    pub(crate) observer: Option<Box<dyn Watch>>,
     pub(crate) usage: Option<Arc<UsageInjection>>,
     /// The request asks for usage on the client's behalf.
     pub(crate) asking: Option<Asking>,
@@ -115,7 +115,11 @@ impl Pump {
     async fn send(&mut self, link: &mut Link, request: Request<Upload>) -> Result<Sent, Failure> {
         let mut answer = pin!(link.send(request));
         let Self {
-            queue, patience, ..
+            queue,
+            patience,
+            observer,
+            clock,
+            ..
         } = self;
         link.with(|cx| {
             if let Poll::Ready(sent) = answer.as_mut().poll(cx) {
@@ -124,7 +128,7 @@ impl Pump {
             if queue.poll_gone(cx).is_ready() {
                 return Poll::Ready(Err(Failure::Abandoned));
             }
-            patience.poll_first(cx).map(Err)
+            poll_patience(observer.as_deref_mut(), patience, *clock, cx).map(Err)
         })
         .await
     }
@@ -185,9 +189,12 @@ impl Pump {
     }
 
     async fn next(&mut self, link: &mut Link, body: &mut Incoming) -> Next {
-        let has_token = self.observer.as_ref().is_none_or(Observer::has_token);
         let Self {
-            queue, patience, ..
+            queue,
+            patience,
+            observer,
+            clock,
+            ..
         } = self;
         link.with(|cx| {
             match Pin::new(&mut *body).poll_frame(cx) {
@@ -203,12 +210,7 @@ impl Pump {
             if queue.poll_gone(cx).is_ready() {
                 return Poll::Ready(Next::ReaderGone);
             }
-            let limit = if has_token {
-                patience.poll_silence(cx)
-            } else {
-                patience.poll_first(cx)
-            };
-            limit.map(Next::TimedOut)
+            poll_patience(observer.as_deref_mut(), patience, *clock, cx).map(Next::TimedOut)
         })
         .await
     }
@@ -287,6 +289,32 @@ impl Drop for Pump {
             observer.on_undelivered();
         }
     }
+}
+
+/// Ready when the engine took too long for what is being waited for.
+fn poll_patience(
+    observer: Option<&mut (dyn Watch + 'static)>,
+    patience: &mut Patience,
+    clock: Clock,
+    cx: &mut Context<'_>,
+) -> Poll<Failure> {
+    let Some(observer) = observer else {
+        return Poll::Pending;
+    };
+    observer.on_turn();
+    let waits = observer.waits();
+    if let Some(since) = waits.since {
+        patience.wait_from(clock.instant(since));
+    }
+    if waits.first_token
+        && let Poll::Ready(failure) = patience.poll_first(cx)
+    {
+        return Poll::Ready(failure);
+    }
+    if waits.more {
+        return patience.poll_silence(cx);
+    }
+    Poll::Pending
 }
 
 /// Gives the worker's turn away once, being ready again at once.

@@ -11,6 +11,8 @@
 use crate::Clock;
 use crate::frames::Frames;
 use measure::Nanos;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,10 +35,15 @@ pub struct SocketStamps {
     last_write: AtomicU64,
     /// Reads that may still be made.
     reads: AtomicU64,
+    /// HTTP/2: how much of the request's body the last writes had brought out, and when each began.
+    body: Mutex<VecDeque<(u64, Nanos)>>,
 }
 
 /// Reads without a bound.
 const ALL: u64 = u64::MAX;
+
+/// Writes that are remembered one by one. Many are made in one turn only for a large message, whose end the last one has.
+const WRITES: usize = 64;
 
 impl SocketStamps {
     fn new(clock: Clock) -> Self {
@@ -47,6 +54,7 @@ impl SocketStamps {
             first_write: AtomicU64::new(0),
             last_write: AtomicU64::new(0),
             reads: AtomicU64::new(ALL),
+            body: Mutex::default(),
         }
     }
 
@@ -64,6 +72,7 @@ impl SocketStamps {
     pub(crate) fn begin(&self) {
         self.first_write.store(0, Relaxed);
         self.last_write.store(0, Relaxed);
+        self.body.lock().clear();
     }
 
     /// When the connection was made.
@@ -84,6 +93,23 @@ impl SocketStamps {
     /// The last one.
     pub fn last_write(&self) -> Option<Nanos> {
         stamp(&self.last_write)
+    }
+
+    /// HTTP/2: the write that brought out the request's body up to `end`, if it was made.
+    pub(crate) fn sent_up_to(&self, end: u64) -> Option<Nanos> {
+        let body = self.body.lock();
+        let write = body.iter().find(|(out, _)| *out >= end);
+        write.map(|(_, began)| *began)
+    }
+
+    /// A write that began at `began` brought out so many bytes of the request's body.
+    fn on_body(&self, began: Nanos, bytes: u64) {
+        let mut body = self.body.lock();
+        let before = body.back().map_or(0, |(out, _)| *out);
+        if body.len() == WRITES {
+            body.pop_front();
+        }
+        body.push_back((before.saturating_add(bytes), began));
     }
 
     fn on_read(&self) {
@@ -157,14 +183,20 @@ impl<S: Socket> Stamped<S> {
             return self.stamps.on_write(began);
         };
         let mut left = written;
-        let mut carried = false;
+        let mut request = false;
+        let mut body = 0;
         for buf in bufs {
             let (buf, _) = buf.split_at(left.min(buf.len()));
-            carried |= frames.follow(buf).request;
+            let carried = frames.follow(buf);
+            request |= carried.request;
+            body += carried.body;
             left -= buf.len();
         }
-        if carried {
+        if request {
             self.stamps.on_write(began);
+        }
+        if body > 0 {
+            self.stamps.on_body(began, body);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The request's body on its way to the engine: passed on as it comes, scanned for facts in passing.
 
+use crate::Observed;
+use crate::requests::Requests;
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -9,7 +11,7 @@ use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use wire::{Endpoint, RequestFacts, RequestScan};
+use wire::{CallRequest, Endpoint, RequestFacts, RequestScan};
 
 /// Why a body broke.
 pub type BodyError = Box<dyn Error + Send + Sync>;
@@ -18,12 +20,13 @@ pub type BodyError = Box<dyn Error + Send + Sync>;
 pub type RequestBody = UnsyncBoxBody<Bytes, BodyError>;
 
 /// How far the upload came, shared between the body (which the connection polls) and the pump.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct UploadState(Arc<Mutex<State>>);
 
-#[derive(Debug)]
 struct State {
     scan: Option<RequestScan>,
+    /// The requests that it carries, if it can carry many.
+    requests: Option<Requests>,
     /// Facts that were taken before the body was changed.
     facts: Option<RequestFacts>,
     bytes: u64,
@@ -48,10 +51,39 @@ impl UploadState {
         let scan = endpoint.map(RequestScan::new);
         Self(Arc::new(Mutex::new(State {
             scan,
+            requests: None,
             facts: None,
             bytes: 0,
             end: UploadEnd::Open,
         })))
+    }
+
+    /// Of a call whose every message is a request of its own.
+    pub(crate) fn of_requests(requests: Requests) -> Self {
+        let state = Self::new(None);
+        state.0.lock().requests = Some(requests);
+        state
+    }
+
+    /// Requests that have begun since the last call.
+    pub(crate) fn take_requests(&self) -> Vec<(CallRequest, Observed)> {
+        let mut state = self.0.lock();
+        state
+            .requests
+            .as_mut()
+            .map_or_else(Vec::new, Requests::take)
+    }
+
+    /// One of its requests has its answer.
+    pub(crate) fn on_answered(&self) {
+        if let Some(requests) = &mut self.0.lock().requests {
+            requests.on_answered();
+        }
+    }
+
+    /// No request begins any more.
+    pub(crate) fn close_requests(&self) {
+        self.0.lock().requests = None;
     }
 
     pub(crate) fn end(&self) -> UploadEnd {
@@ -182,8 +214,17 @@ impl Body for Upload {
                     if let Some(scan) = &mut state.scan {
                         scan.push(data);
                     }
+                    if let Some(requests) = &mut state.requests {
+                        requests.push(data);
+                    }
                 }
-                if state.bytes > this.limit {
+                // A call can go on for ever: of such a one each request has the limit.
+                let bytes = state.bytes;
+                let limited = state
+                    .requests
+                    .as_ref()
+                    .map_or(bytes, |requests| requests.largest(bytes));
+                if limited > this.limit {
                     state.end = UploadEnd::TooLarge;
                     return Poll::Ready(Some(Err(Box::new(TooLarge { limit: this.limit }))));
                 }

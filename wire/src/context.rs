@@ -28,6 +28,9 @@ pub struct AnswerContext<'a> {
     /// Triton: what `num_output_tokens` of an event counts. The model decides it; if not known it counts nothing, except in
     /// an answer that states it once.
     pub num_output_tokens: Option<Accumulation>,
+    /// Triton's `ModelStreamInfer`: whether the request asked to be told of the last response. One that did not has its whole
+    /// answer when the call ends well.
+    pub end_asked: Option<bool>,
     /// TGI: the response header `x-generated-tokens`.
     pub generated_tokens: Option<u64>,
     /// TGI: the response header `x-prompt-tokens`.
@@ -74,6 +77,7 @@ impl AnswerContext<'_> {
             echo: None,
             text_mode: None,
             num_output_tokens: None,
+            end_asked: None,
             generated_tokens: None,
             prompt_tokens: None,
             engine_times: EngineTimes {

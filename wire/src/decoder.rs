@@ -92,6 +92,14 @@ impl Decoder {
         }
     }
 
+    /// Takes one message of a gRPC answer, without its prefix, where somebody else has cut the body.
+    pub fn push_message(&mut self, data: &[u8], events: &mut Vec<Event>) {
+        if let Body::Messages(_) = self.body {
+            let evidence = self.dialect.event(Field::Data, data, &mut self.tally);
+            events.push(self.tally.take(evidence, false));
+        }
+    }
+
     fn push_packed(&mut self, mut unpacker: Box<Unpacker>, bytes: &[u8], events: &mut Vec<Event>) {
         let (known, was_whole) = (events.len(), self.pending_whole());
         let unpacked = unpacker.push(bytes, |plain| self.push_plain(plain, events));

@@ -24,7 +24,7 @@ mod triton_grpc;
 
 pub(crate) use asked::Asked;
 pub(crate) use tally::Tally;
-pub(crate) use triton_grpc::says;
+pub(crate) use triton_grpc::{id_of, is_id, says};
 
 use crate::context::Framing;
 use crate::json::{cut_plain, cut_text, has_member};
@@ -237,7 +237,7 @@ impl Dialect {
             Self::Triton(dialect) => dialect.finish(end, events),
             Self::Ollama(dialect) => dialect.finish(),
             Self::EngineGrpc(dialect) => dialect.finish(),
-            Self::TritonGrpc(_) => TritonGrpc::finish(),
+            Self::TritonGrpc(dialect) => dialect.finish(end, events),
         }
     }
 

@@ -13,6 +13,7 @@ pub mod limits;
 pub mod sse;
 
 mod answer;
+mod call_answers;
 mod coding;
 mod context;
 mod decoder;
@@ -31,6 +32,7 @@ mod request;
 mod usage;
 
 pub use answer::{Anomaly, Answer, CountSource, FinishState, Terminator, TransportEnd};
+pub use call_answers::{CallAnswer, CallAnswers};
 pub use context::{Accumulation, AnswerContext, Framing};
 pub use decoder::Decoder;
 pub use endpoint::Endpoint;

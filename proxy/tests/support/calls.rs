@@ -3,6 +3,7 @@
 //! The messages are those of the engines' protocols with the fields that matter here (smg-grpc-proto 0.4.28,
 //! vllm_engine.proto; grpc_service.proto of Triton).
 
+use super::infer::{EngineStream, InferRequest, STREAM_INFER, StreamResponse};
 use super::support::{Engine, House};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -100,6 +101,7 @@ type Handler<Q, M> = Arc<dyn Fn(Request<Q>, Answers<M>) -> BoxFuture<'static, ()
 pub(crate) struct Service {
     generate: Option<Handler<GenerateRequest, GenerateResponse>>,
     echo: Option<Handler<Streaming<Blob>, Blob>>,
+    infer: Option<mpsc::Sender<EngineStream>>,
     compress: bool,
 }
 
@@ -108,6 +110,7 @@ impl Service {
         Self {
             generate: None,
             echo: None,
+            infer: None,
             compress: false,
         }
     }
@@ -143,6 +146,12 @@ impl Service {
         self
     }
 
+    /// Hands out the streams of `ModelStreamInfer` that are begun.
+    pub(crate) fn infer(mut self, streams: mpsc::Sender<EngineStream>) -> Self {
+        self.infer = Some(streams);
+        self
+    }
+
     /// Compresses what it sends.
     pub(crate) fn compressed(mut self) -> Self {
         self.compress = true;
@@ -173,6 +182,25 @@ impl Service {
                     std::future::ready(Ok(start(&handler, request)))
                 });
                 tonic::server::Grpc::new(ProstCodec::default())
+                    .streaming(method, request)
+                    .await
+            }
+            STREAM_INFER => {
+                let streams = self.infer.expect("the test answers ModelStreamInfer");
+                let handler: Handler<_, StreamResponse> = Arc::new(move |request, answers| {
+                    let streams = streams.clone();
+                    Box::pin(async move {
+                        let stream = (request.into_inner(), answers);
+                        streams
+                            .send(stream)
+                            .await
+                            .expect("the test takes the stream");
+                    })
+                });
+                let method = tower::service_fn(move |request| {
+                    std::future::ready(Ok(start(&handler, request)))
+                });
+                tonic::server::Grpc::new(ProstCodec::<StreamResponse, InferRequest>::default())
                     .streaming(method, request)
                     .await
             }

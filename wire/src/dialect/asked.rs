@@ -18,6 +18,8 @@ pub(crate) struct Asked {
     pub(crate) text_mode: Option<Accumulation>,
     /// What Triton's `num_output_tokens` is.
     pub(crate) num_output_tokens: Option<Accumulation>,
+    /// Triton's last response was asked for.
+    pub(crate) end_asked: Option<bool>,
     /// What the response's head counted.
     pub(crate) generated_tokens: Option<u64>,
     pub(crate) prompt_tokens: Option<u64>,
@@ -33,6 +35,7 @@ impl Asked {
             echo: context.echo.unwrap_or(false),
             text_mode: context.text_mode,
             num_output_tokens: context.num_output_tokens,
+            end_asked: context.end_asked,
             generated_tokens: context.generated_tokens,
             prompt_tokens: context.prompt_tokens,
         }

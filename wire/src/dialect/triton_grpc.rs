@@ -1,19 +1,21 @@
 //! `ModelStreamInfer` of Triton's gRPC service (`inference.GRPCInferenceService`), grpc_service.proto.
 //!
-//! One stream can carry many requests: the first id that comes is taken for the answer's own, and what has another one is
-//! passed over. The text is the output named `text_output`, or else the first of texts; of its elements the first. Errors
+//! One stream can carry many requests; [`crate::CallAnswers`] tells their answers apart. Here the first id that comes is
+//! taken for the answer's own, and what has another one is passed over. The text is the output named `text_output`, or else the first of texts; of its elements the first. Errors
 //! leave the call's status OK. The end is a response with the parameter `triton_final_response`, for those who asked for it.
 
 #![deny(clippy::indexing_slicing)]
 
 use super::text::{LastText, TextMode};
-use super::{Asked, Evidence, Outcome, Shows, Tally};
+use super::{Asked, Ending, Evidence, Outcome, Shows, Tally};
 use crate::proto::{Value, fields};
-use crate::{Anomaly, Reason, Terminator, limits};
+use crate::{Anomaly, Reason, Terminator, TransportEnd, limits};
 
 /// State of an answer.
 #[derive(Debug)]
 pub(crate) struct TritonGrpc {
+    /// Known not to have been asked for.
+    end_unasked: bool,
     mode: TextMode,
     text: LastText,
 }
@@ -57,6 +59,7 @@ struct Output<'a> {
 impl TritonGrpc {
     pub(super) fn new(asked: Asked) -> Self {
         Self {
+            end_unasked: asked.end_asked == Some(false),
             mode: TextMode::new(asked.text_mode),
             text: LastText::default(),
         }
@@ -85,16 +88,31 @@ impl TritonGrpc {
         Evidence::of_shown(shows, reason)
     }
 
-    /// What is known at the end.
-    pub(super) fn finish() -> Outcome {
-        Outcome::default()
+    /// What is known at the end, after so many events.
+    pub(super) fn finish(&self, end: TransportEnd, events: u64) -> Outcome {
+        let at_eof = self.end_unasked && end == TransportEnd::Clean && events > 0;
+        Outcome {
+            ending: if at_eof { Ending::AtEof } else { Ending::Open },
+            ..Outcome::default()
+        }
     }
 }
 
 /// Whether a response with this id belongs to the answer whose first id was `own`.
 fn is_own(own: Option<&str>, id: &[u8]) -> bool {
-    let own = own.unwrap_or_default().as_bytes();
-    id.is_empty() || id == own || (id.len() > limits::TEXT_BYTES && id.starts_with(own))
+    id.is_empty() || is_id(own.unwrap_or_default(), id)
+}
+
+/// Whether `kept` is what is kept of this id.
+pub(crate) fn is_id(kept: &str, id: &[u8]) -> bool {
+    let kept = kept.as_bytes();
+    id == kept || (id.len() > limits::TEXT_BYTES && id.starts_with(kept))
+}
+
+/// The id of a response, and whether nothing comes after it: it is the last, or an error.
+pub(crate) fn id_of(data: &[u8]) -> Option<(&[u8], bool)> {
+    let Message { error, response } = Message::read(data)?;
+    Some((response.id, response.is_final || !error.is_empty()))
 }
 
 // ---- Message

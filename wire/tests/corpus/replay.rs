@@ -138,6 +138,7 @@ impl Player<'_> {
                 prompts: request.prompts,
                 echo: request.echo,
                 text_mode: request.text_mode(),
+                end_asked: None,
                 num_output_tokens: request.num_output_tokens(),
                 generated_tokens: head.generated_tokens,
                 prompt_tokens: head.prompt_tokens,

@@ -214,6 +214,63 @@ fn the_first_id_is_the_answers_own() {
 }
 
 #[test]
+fn the_answers_of_one_call_are_told_apart() {
+    let flag = [bytes(1, "triton_final_response"), bytes(2, number(1, 1))].concat();
+    let long = "i".repeat(TEXT_BYTES + 9);
+    let messages = [
+        triton("a", &[]),
+        triton("b", &[bytes(4, flag)]),
+        [bytes(1, "told"), triton("", &[])].concat(),
+        vec![0xff],
+    ];
+    let body: Vec<u8> = messages.iter().flat_map(|data| framed(data)).collect();
+    for size in 1..=body.len() {
+        let (mut answers, mut found) = (CallAnswers::default(), Vec::new());
+        for bytes in body.chunks(size) {
+            answers.push(bytes, |answer| {
+                let id = String::from_utf8_lossy(answer.id).into_owned();
+                found.push((id, answer.is_last, answer.data.to_vec()));
+            });
+        }
+        let expected = [("a", false), ("b", true), ("", true)];
+        let expected: Vec<_> = expected
+            .into_iter()
+            .zip(&messages)
+            .map(|((id, is_last), data)| (id.to_owned(), is_last, data.clone()))
+            .collect();
+        assert_eq!(found, expected, "{size}: what is no protobuf is nobody's");
+        assert!(!answers.is_blind());
+    }
+    let answer = |id| CallAnswer {
+        id,
+        is_last: false,
+        data: b"",
+    };
+    assert!(answer(b"a").is_for("a") && !answer(b"ab").is_for("a"));
+    assert!(answer(long.as_bytes()).is_for(&long[..TEXT_BYTES]));
+    let mut answers = CallAnswers::default();
+    answers.push(&[1, 0, 0, 0, 1, 7], |_| {});
+    assert!(answers.is_blind(), "compressed");
+}
+
+#[test]
+fn the_end_of_the_call_is_the_end_for_who_did_not_ask_to_be_told() {
+    let text = [triton("1", &[output("text_output", "BYTES"), raw("a")])];
+    for (end_asked, messages, state) in [
+        (Some(false), &text[..], FinishState::Complete),
+        (Some(false), &[], FinishState::Cut),
+        (Some(true), &text, FinishState::Cut),
+        (None, &text, FinishState::Cut),
+    ] {
+        let context = AnswerContext {
+            end_asked,
+            ..grpc(Endpoint::TritonGrpc)
+        };
+        assert_eq!(of(context, messages).1.state, state, "{end_asked:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_read() {
     let context = grpc(Endpoint::VllmGrpc);
     let (events, answer) = of(context, &[vec![0x0a, 9]]);

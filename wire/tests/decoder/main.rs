@@ -21,8 +21,8 @@ mod triton;
 
 use loadproof_wire::limits::{CHOICES, LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
 use loadproof_wire::{
-    Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, EngineTimes, Event,
-    FinishState, Reason, Terminator, Tokens, TransportEnd,
+    Anomaly, Answer, AnswerContext, CallAnswer, CallAnswers, CountSource, Decoder, Endpoint,
+    EngineTimes, Event, FinishState, Reason, Terminator, Tokens, TransportEnd,
 };
 
 const STREAM: AnswerContext<'static> = AnswerContext {
