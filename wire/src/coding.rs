@@ -16,6 +16,12 @@ use crate::limits;
 use flate2::{Decompress, FlushDecompress, Status};
 use gzip::{Head, Trailer};
 
+/// Packed bytes that are unpacked at once at most; steps end at multiples of it, wherever pushes end.
+///
+/// What a step unpacks to, with what the decompressor still holds of the step before, fits into one piece: a match of 258 bytes
+/// takes two bits. So all that comes before a fault is handed on, and the ratio is judged at the same places in every cut.
+const STEP_BYTES: u64 = 16;
+
 /// What a `content-encoding` asks of who reads the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coding {
@@ -184,24 +190,28 @@ impl Unpacker {
     ) -> Result<&'b [u8], Fault> {
         loop {
             let (taken, given) = (self.inflate.total_in(), self.inflate.total_out());
-            let status = self
-                .inflate
-                .decompress(bytes, &mut self.piece, FlushDecompress::None)
-                .map_err(|_| Fault::Corrupt)?;
+            let left = STEP_BYTES - self.packed % STEP_BYTES;
+            let step = usize::try_from(left).unwrap_or(bytes.len());
+            let status = self.inflate.decompress(
+                bytes.get(..step).unwrap_or(bytes),
+                &mut self.piece,
+                FlushDecompress::None,
+            );
             let taken = usize::try_from(self.inflate.total_in() - taken).unwrap_or(usize::MAX);
             let given = usize::try_from(self.inflate.total_out() - given).unwrap_or(usize::MAX);
             bytes = bytes.get(taken..).unwrap_or_default();
             let plain = self.piece.get(..given).unwrap_or_default();
             self.packed += taken as u64;
             self.plain += given as u64;
-            if is_too_dense(self.packed, self.plain) {
-                return Err(Fault::TooDense);
-            }
             if let Stage::Data(Some(trailer)) = &mut self.stage {
                 trailer.sum(plain);
             }
             if !plain.is_empty() {
                 each(plain);
+            }
+            let status = status.map_err(|_| Fault::Corrupt)?;
+            if self.packed.is_multiple_of(STEP_BYTES) && is_too_dense(self.packed, self.plain) {
+                return Err(Fault::TooDense);
             }
             if status == Status::StreamEnd {
                 self.stage = match std::mem::replace(&mut self.stage, Stage::Ended) {

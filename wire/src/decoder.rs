@@ -226,14 +226,14 @@ impl Decoder {
 
     fn answer(&mut self, end: TransportEnd) -> Answer {
         let outcome = self.dialect.finish(end, self.tally.events);
-        // What was counted until decoding stopped is no total.
-        let totals = if self.stopped.is_some() {
-            Totals::default()
+        // What was counted until decoding stopped is no total, and the choices seen by then need not be all.
+        let (totals, ending) = if self.stopped.is_some() {
+            (Totals::default(), outcome.ending.unseen())
         } else {
-            outcome.totals
+            (outcome.totals, outcome.ending)
         };
         let mark = self.mark();
-        let state = match outcome.ending.state(mark) {
+        let state = match ending.state(mark) {
             _ if self.rejected => FinishState::Rejected,
             _ if self.tally.errored => FinishState::Errored,
             // The content's end was not seen; only the transport can tell.
@@ -242,10 +242,9 @@ impl Decoder {
             }
             state => state,
         };
-        let implied = outcome
-            .ending
+        let implied = ending
             .implied_mark()
-            .filter(|_| state == FinishState::Complete && self.stopped.is_none());
+            .filter(|_| state == FinishState::Complete);
         Answer {
             streamed: self.framing != Framing::Body,
             events: self.tally.events,

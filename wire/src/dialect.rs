@@ -293,6 +293,14 @@ impl Ending {
         }
     }
 
+    /// The same where what came last was not read: nothing but an end mark tells that it was the last.
+    pub(crate) fn unseen(self) -> Self {
+        match self {
+            Self::Finished | Self::AtEof => Self::Open,
+            ending => ending,
+        }
+    }
+
     /// What stands for an end mark where none was seen.
     pub(crate) fn implied_mark(self) -> Option<Terminator> {
         match self {

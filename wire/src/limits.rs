@@ -12,7 +12,7 @@ pub const LINE_BYTES: usize = 256 * 1024;
 pub const WHOLE_BODY_BYTES: usize = 1024 * 1024;
 
 /// Size of the pieces in which a compressed body is unpacked, in bytes. It is kept once for each such answer.
-pub const UNPACKED_PIECE_BYTES: usize = 8 * 1024;
+pub const UNPACKED_PIECE_BYTES: usize = 32 * 1024;
 
 /// Bytes that come out of one byte of a compressed body at most, seen over the whole body so far. Beyond it the answer is no
 /// longer decoded: it carries [`crate::Anomaly::DenseCoding`].

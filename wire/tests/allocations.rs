@@ -294,3 +294,31 @@ fn a_bomb_is_not_kept() {
     // The window of deflate and its tables, a piece, and the longest line.
     assert!(asked.bytes_max < 3 * LINE_BYTES as u64, "{asked:?}");
 }
+
+/// However the recorded answers are repeated and cut, an answer keeps no more than its limits allow.
+#[test]
+fn an_endless_answer_is_not_kept() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/corpus/cases/");
+    for (file, endpoint) in [
+        ("vllm-chat-token-ids.sse", Endpoint::ChatCompletions),
+        ("sglang-generate-cumulative.sse", Endpoint::Generate),
+        ("llama-completion-plain.sse", Endpoint::Completion),
+        ("vllm-messages-tool.sse", Endpoint::Messages),
+        ("vllm-responses-tool.sse", Endpoint::Responses),
+        ("tgi-generate-details.sse", Endpoint::GenerateStream),
+    ] {
+        let body = std::fs::read(format!("{folder}{file}")).unwrap();
+        let context = AnswerContext { endpoint, ..STREAM };
+        let asked = measure(|| {
+            let (mut decoder, mut events) = (Decoder::new(context), Vec::new());
+            for size in (1..200).cycle().take(300) {
+                for push in body.chunks(size) {
+                    events.clear();
+                    decoder.push(push, &mut events);
+                }
+            }
+            drop(decoder.finish(TransportEnd::Cut, &mut events));
+        });
+        assert!(asked.bytes_max < 64 * 1024, "{file}: {asked:?}");
+    }
+}

@@ -1,177 +1,26 @@
-//! What holds for any answer: cuts change nothing, no bytes break it, and reading in place says what a tree would say.
+//! Reading in place says what a tree would say.
 
 #![expect(
     clippy::unwrap_used,
     reason = "what goes wrong in a helper fails the test"
 )]
 
-mod corpus;
-
-use corpus::{Corpus, Reads};
-use loadproof_wire::{
-    Accumulation, Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event,
-    FinishState, Reason, Tokens, TransportEnd,
-};
+use loadproof_wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
 use proptest::prelude::*;
-use proptest::sample::Index;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::LazyLock;
 
-/// What the head may say of the body.
-const CONTENT_TYPES: [&str; 4] = [
-    "text/event-stream",
-    "application/json",
-    "application/x-ndjson",
-    "application/grpc",
-];
-
-/// The bytes of every recorded answer, in its framing or not.
-static RECORDED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let corpus =
-        Corpus::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/corpus")).unwrap();
-    corpus
-        .cases
-        .iter()
-        .map(|case| corpus.bytes(case).unwrap())
-        .collect()
-});
-
-fn context(endpoint: Endpoint, content_type: &'static str) -> AnswerContext<'static> {
-    AnswerContext {
-        content_type: Some(content_type),
-        stream_requested: Some(true),
-        n: Some(2),
-        num_output_tokens: Some(Accumulation::Cumulative),
-        generated_tokens: Some(7),
-        ..AnswerContext::new(endpoint, 200)
-    }
-}
-
-fn read<'b>(
-    context: AnswerContext<'_>,
-    pushes: impl IntoIterator<Item = &'b [u8]>,
-) -> (Vec<Event>, Answer) {
-    let mut decoder = Decoder::new(context);
+/// The events of a chat's stream, and its answer.
+fn read(stream: &str) -> (Vec<Event>, Answer) {
+    let mut decoder = Decoder::new(AnswerContext {
+        content_type: Some("text/event-stream"),
+        ..AnswerContext::new(Endpoint::ChatCompletions, 200)
+    });
     let mut events = Vec::new();
-    pushes
-        .into_iter()
-        .for_each(|bytes| decoder.push(bytes, &mut events));
+    decoder.push(stream.as_bytes(), &mut events);
     let answer = decoder.finish(TransportEnd::Clean, &mut events);
-    // The only thing about an event that depends on the cuts.
-    events.iter_mut().for_each(|event| event.early = false);
     (events, answer)
 }
-
-// ---- Cuts
-
-/// A recorded answer with some bytes changed, put in, or taken out.
-fn damaged() -> impl Strategy<Value = Vec<u8>> {
-    let byte = prop_oneof![
-        any::<u8>(),
-        prop::sample::select(b"\r\n\"\\{}[]:,0 ".to_vec()),
-    ];
-    let edits = prop::collection::vec((any::<Index>(), 0..3_u8, byte), 0..6);
-    (any::<Index>(), edits, any::<Index>(), any::<bool>()).prop_map(
-        |(which, edits, end, truncate)| {
-            let mut bytes = RECORDED[which.index(RECORDED.len())].clone();
-            for (place, edit, byte) in edits {
-                if bytes.is_empty() {
-                    break;
-                }
-                let place = place.index(bytes.len());
-                match edit {
-                    0 => bytes[place] = byte,
-                    1 => bytes.insert(place, byte),
-                    _ => drop(bytes.remove(place)),
-                }
-            }
-            if truncate && !bytes.is_empty() {
-                bytes.truncate(end.index(bytes.len()));
-            }
-            bytes
-        },
-    )
-}
-
-fn endpoint() -> impl Strategy<Value = Endpoint> {
-    prop::sample::select([&Endpoint::ALL[..], &Endpoint::GRPC].concat())
-}
-
-fn check_cuts(
-    endpoint: Endpoint,
-    bytes: &[u8],
-    ends: &[usize],
-    size: usize,
-) -> Result<(), TestCaseError> {
-    for content_type in CONTENT_TYPES {
-        let context = context(endpoint, content_type);
-        let whole = read(context, [bytes]);
-        prop_assert_eq!(&read(context, Reads::EndAt(ends).of(bytes)), &whole);
-        prop_assert_eq!(&read(context, Reads::Of(size).of(bytes)), &whole);
-        check_claims(&whole)?;
-    }
-    Ok(())
-}
-
-/// An answer counts what its events were, and claims no end that it has not seen.
-fn check_claims((events, answer): &(Vec<Event>, Answer)) -> Result<(), TestCaseError> {
-    let proven: u64 = events
-        .iter()
-        .map(|event| match event.tokens {
-            Tokens::None => 0,
-            Tokens::AtLeastOne => 1,
-            Tokens::Exactly(count) => u64::from(count),
-        })
-        .sum();
-    prop_assert_eq!(answer.output_tokens_min, proven);
-    for event in events {
-        let counts = matches!(
-            event.reason,
-            Reason::TokenIds | Reason::Logprobs | Reason::Counter | Reason::OneEach
-        );
-        let shows = matches!(
-            event.reason,
-            Reason::Text | Reason::Reasoning | Reason::ToolCall
-        );
-        prop_assert_eq!(
-            counts,
-            matches!(event.tokens, Tokens::Exactly(_)),
-            "{:?}",
-            event
-        );
-        prop_assert_eq!(shows, event.tokens == Tokens::AtLeastOne, "{:?}", event);
-    }
-    prop_assert_eq!(answer.events, events.len() as u64);
-    let stopped = answer
-        .anomalies
-        .iter()
-        .any(|(kind, _)| matches!(kind, Anomaly::OversizeEvent | Anomaly::Opaque));
-    let complete = answer.state == FinishState::Complete;
-    prop_assert!(!complete || stopped || answer.terminator.is_some());
-    prop_assert_eq!(
-        answer.output_tokens.is_none(),
-        answer.output_source == CountSource::None
-    );
-    Ok(())
-}
-
-proptest! {
-    #[test]
-    fn cuts_change_nothing(endpoint in endpoint(), bytes in damaged(), ends in prop::collection::vec(any::<Index>(), 0..6), size in 1_usize..40) {
-        let mut ends: Vec<usize> = ends.iter().map(|end| end.index(bytes.len() + 1)).collect();
-        ends.sort_unstable();
-        check_cuts(endpoint, &bytes, &ends, size)?;
-    }
-
-    #[test]
-    fn no_bytes_break_it(endpoint in endpoint(), bytes in prop::collection::vec(any::<u8>(), 0..300), size in 1_usize..40) {
-        check_cuts(endpoint, &bytes, &[], size)?;
-    }
-}
-
-// ---- A tree as the oracle
 
 /// What an event proves, read from a tree by the same rules.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -385,7 +234,7 @@ proptest! {
     #[test]
     fn reading_in_place_says_what_a_tree_says(chunks in prop::collection::vec(chunk(), 0..8), style in 0..3_u8) {
         let stream: String = chunks.iter().map(|chunk| write(chunk, style)).collect();
-        let (events, answer) = read(context(Endpoint::ChatCompletions, "text/event-stream"), [stream.as_bytes()]);
+        let (events, answer) = read(&stream);
         let mut oracle = Oracle::default();
         let mut token_came = false;
         prop_assert_eq!(events.len(), chunks.len());

@@ -15,7 +15,7 @@ mod replay;
 pub(crate) use compare::Difference;
 pub(crate) use replay::{Observed, Reads};
 
-use loadproof_wire::{Accumulation, Endpoint, TransportEnd};
+use loadproof_wire::{Accumulation, AnswerContext, Endpoint, TransportEnd};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::error::Error;
@@ -206,6 +206,25 @@ impl Case {
             Framing::Other => None,
             Framing::Grpc => Endpoint::GRPC.into_iter().find(method),
             _ => Endpoint::of("POST", &self.endpoint),
+        }
+    }
+
+    /// Whether its bytes are the body of an event stream.
+    pub(crate) fn is_event_stream(&self) -> bool {
+        self.framing == Framing::Sse
+    }
+
+    /// What is known of its answer without a head.
+    pub(crate) fn context(&self, endpoint: Endpoint, status: u16) -> AnswerContext<'static> {
+        let request = &self.request;
+        AnswerContext {
+            stream_requested: request.stream,
+            n: request.n,
+            prompts: request.prompts,
+            echo: request.echo,
+            text_mode: request.text_mode(),
+            num_output_tokens: request.num_output_tokens(),
+            ..AnswerContext::new(endpoint, status)
         }
     }
 

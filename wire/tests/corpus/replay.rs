@@ -126,23 +126,14 @@ impl Player<'_> {
     }
 
     fn push_body(&mut self, head: &Head, bytes: &[u8]) {
-        let request = &self.case.request;
         let (_, decoder) = self.decoder.get_or_insert_with(|| {
             let context = AnswerContext {
-                endpoint: self.endpoint,
-                status: head.status,
                 content_type: head.content_type.as_deref(),
                 content_encoding: head.content_encoding.as_deref(),
-                stream_requested: request.stream,
-                n: request.n,
-                prompts: request.prompts,
-                echo: request.echo,
-                text_mode: request.text_mode(),
-                end_asked: None,
-                num_output_tokens: request.num_output_tokens(),
                 generated_tokens: head.generated_tokens,
                 prompt_tokens: head.prompt_tokens,
                 engine_times: head.engine_times,
+                ..self.case.context(self.endpoint, head.status)
             };
             (head.status, Decoder::new(context))
         });

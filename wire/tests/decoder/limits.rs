@@ -55,6 +55,23 @@ fn where_decoding_stopped_only_the_transport_tells_the_end() {
     }
 }
 
+/// A stream that broke off behind a choice that had finished and an event too long to read was called whole.
+#[test]
+fn choices_that_finished_before_decoding_stopped_need_not_be_all() {
+    let text = format!(
+        "data: {}\n\ndata: {}\n\n",
+        finished(0, "stop"),
+        "x".repeat(LINE_BYTES)
+    );
+    let (_, cut) = read(STREAM, &text, TransportEnd::Cut);
+    assert_eq!((cut.state, cut.terminator), (FinishState::Cut, None));
+    let (_, whole) = read(STREAM, &text, TransportEnd::Clean);
+    assert_eq!(
+        (whole.state, whole.terminator),
+        (FinishState::Complete, None)
+    );
+}
+
 #[test]
 fn a_body_has_a_limit() {
     let padded = |size: usize| format!("{}{}", r#"{"choices":[]}"#, " ".repeat(size - 14));
