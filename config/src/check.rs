@@ -125,6 +125,8 @@ fn limits(reader: &mut Reader) -> Limits {
         body_bytes: reader.take(&keys::LIMITS_BODY_BYTES),
         client_idle: reader.take(&keys::LIMITS_CLIENT_IDLE),
         client_write: reader.take(&keys::LIMITS_CLIENT_WRITE),
+        http2_control_frames: reader.take_u32(&keys::LIMITS_HTTP2_CONTROL_FRAMES),
+        http2_new_streams: reader.take_u32(&keys::LIMITS_HTTP2_NEW_STREAMS),
         queue_bytes: reader.take_usize(&keys::LIMITS_QUEUE_BYTES),
         queue_bytes_max: reader.take_usize(&keys::LIMITS_QUEUE_BYTES_MAX),
         queue_bytes_total: reader.take_usize(&keys::LIMITS_QUEUE_BYTES_TOTAL),

@@ -159,6 +159,10 @@ pub struct Limits {
     pub client_idle: Duration,
     /// Client takes no byte while some wait: `limits.client_write`, default 30 s.
     pub client_write: Duration,
+    /// Frames a second on a connection of HTTP/2 that carry no request: `limits.http2_control_frames`, default 1000.
+    pub http2_control_frames: u32,
+    /// Requests a second on a connection of HTTP/2: `limits.http2_new_streams`, default 100.
+    pub http2_new_streams: u32,
     /// Queue from engine to client that every exchange has of its own: `limits.queue_bytes`, default 256 KiB.
     pub queue_bytes: usize,
     /// Most that one exchange may queue: `limits.queue_bytes_max`, default 8 MiB.

@@ -163,6 +163,11 @@ table! {
         .doc("Silence of a client between requests; then its connection is closed.");
     LIMITS_CLIENT_WRITE: Time = Key::new("limits.client_write", time(MILLISECOND, HOUR), || seconds(30))
         .doc("How long a client may take no byte while some wait for it; then it is dropped and the engine is told.");
+    LIMITS_HTTP2_CONTROL_FRAMES: Count = Key::new("limits.http2_control_frames", count(100, 1_000_000), || 1000)
+        .doc("Frames a second on a client's connection of HTTP/2 that carry no request, and as many at once; then it is closed. \
+              Window updates that answers call for are not counted.");
+    LIMITS_HTTP2_NEW_STREAMS: Count = Key::new("limits.http2_new_streams", count(1, 1_000_000), || 100)
+        .doc("Requests a second on a client's connection of HTTP/2, and as many at once; what comes above that is refused.");
     LIMITS_QUEUE_BYTES: Size = Key::new("limits.queue_bytes", size(4 * KIB, GIB), || 256 * KIB)
         .doc("Queue from engine to client that every exchange has of its own.");
     LIMITS_QUEUE_BYTES_MAX: Size = Key::new("limits.queue_bytes_max", size(4 * KIB, GIB), || 8 * MIB)

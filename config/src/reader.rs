@@ -47,6 +47,11 @@ impl Reader {
         usize::try_from(self.take(key)).unwrap_or(usize::MAX)
     }
 
+    /// As [`Reader::take`], for a count whose range is within 32 bits.
+    pub(crate) fn take_u32<K: Kind<Value = u64>>(&mut self, key: &Key<K>) -> u32 {
+        u32::try_from(self.take(key)).unwrap_or(u32::MAX)
+    }
+
     /// What was written for `key`, or `None` where there is nothing or nothing that can be used.
     fn read<K: Kind>(&mut self, key: &Key<K>) -> Option<(K::Value, Origin)> {
         let Some(written) = self.draft.get(key.path) else {

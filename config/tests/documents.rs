@@ -78,6 +78,8 @@ limits:
   body_bytes: 512MiB # default
   client_idle: 1m5s # default
   client_write: 30s # default
+  http2_control_frames: 1000 # default
+  http2_new_streams: 100 # default
   queue_bytes: 256KiB # default
   queue_bytes_max: 8MiB # default
   queue_bytes_total: 64MiB # default

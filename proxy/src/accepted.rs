@@ -5,9 +5,11 @@
 //! reads goes through the [`Intake`]. It is one of the two files that read the clock.
 
 use crate::connection::ConnectionLimits;
+use crate::frames::FrameBudget;
 use crate::guard::Fault;
 use crate::intake::{Intake, Parting, Protocol};
 use crate::lingering::Lingering;
+use crate::rate::Rate;
 use measure::{End, Nanos};
 use parking_lot::Mutex;
 use std::future::{Future, poll_fn};
@@ -19,7 +21,6 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
@@ -50,8 +51,11 @@ pub(crate) struct ClientSide {
     at_flush: Mutex<Vec<Waker>>,
     /// Answers that are over, however they ended.
     answered: AtomicU64,
-    /// What is wrong with the body of the request that is being served.
+    /// What is wrong with the body of the request that is being served, or with the connection.
     broken: OnceLock<Fault>,
+    new_streams: Mutex<Rate>,
+    /// The socket, once the connection is over before the server knows.
+    left_over: Mutex<Option<(Box<dyn Socket>, Lingering)>>,
     hard_stop: CancellationToken,
     delays: Mutex<Vec<Nanos>>,
     tally: Arc<dyn Tally>,
@@ -88,6 +92,20 @@ impl ClientSide {
 
     pub(crate) fn on_read(&self) {
         self.last_read.store(self.clock.now().0, Relaxed);
+    }
+
+    /// Another request has begun on a connection of HTTP/2; false if that is too many.
+    pub(crate) fn on_new_stream(&self) -> bool {
+        self.new_streams.lock().admit(self.last_read())
+    }
+
+    /// Says the last word on a connection that ended over its server's head, if this is one.
+    pub(crate) async fn say_last_word(&self) {
+        let left_over = self.left_over.lock().take();
+        if let Some((mut socket, mut lingering)) = left_over {
+            // The client may be gone; there is nobody else to tell.
+            let _ = poll_fn(|cx| lingering.poll(&mut *socket, cx)).await;
+        }
     }
 
     /// A server flushes its socket only when it has written all that it had.
@@ -167,7 +185,9 @@ pub(crate) struct Accepted {
     socket: Box<dyn Socket>,
     intake: Intake,
     side: Arc<ClientSide>,
-    write_limit: Duration,
+    limits: ConnectionLimits,
+    /// On HTTP/2.
+    frames: Option<FrameBudget>,
     stalled: Option<Pin<Box<Sleep>>>,
     lingering: Option<Lingering>,
 }
@@ -177,7 +197,7 @@ impl Accepted {
     pub(crate) fn new(
         socket: Box<dyn Socket>,
         clock: Clock,
-        write_limit: Duration,
+        limits: ConnectionLimits,
         hard_stop: CancellationToken,
         tally: Arc<dyn Tally>,
     ) -> Self {
@@ -191,6 +211,8 @@ impl Accepted {
             at_flush: Mutex::default(),
             answered: AtomicU64::new(0),
             broken: OnceLock::new(),
+            new_streams: Mutex::new(Rate::per_second(limits.new_streams)),
+            left_over: Mutex::default(),
             hard_stop,
             delays: Mutex::default(),
             tally,
@@ -199,7 +221,8 @@ impl Accepted {
             socket,
             intake: Intake::default(),
             side: Arc::new(side),
-            write_limit,
+            limits,
+            frames: None,
             stalled: None,
             lingering: None,
         }
@@ -215,14 +238,38 @@ impl Accepted {
     }
 
     /// Finds out what the client speaks. What it sends by HTTP/1 is guarded from its first byte on.
-    pub(crate) async fn protocol(&mut self, limits: ConnectionLimits) -> io::Result<Protocol> {
-        self.intake.guard(limits);
-        poll_fn(|cx| self.intake.poll_protocol(&mut *self.socket, &self.side, cx)).await
+    pub(crate) async fn protocol(&mut self) -> io::Result<Protocol> {
+        self.intake.guard(self.limits);
+        let sniffed =
+            poll_fn(|cx| self.intake.poll_protocol(&mut *self.socket, &self.side, cx)).await?;
+        if sniffed == Protocol::Http2 {
+            self.frames = Some(FrameBudget::new(self.limits.control_frames));
+        }
+        Ok(sniffed)
+    }
+
+    /// Counts the frames in `bytes`, which are about to go to the server. With one too many the connection is over: the
+    /// server is told so at once and lets go of all its exchanges, and the client is told why by whoever serves it.
+    fn count_frames(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(frames) = &mut self.frames else {
+            return Ok(());
+        };
+        let Err(fault) = frames.on_read(bytes, self.side.last_read()) else {
+            return Ok(());
+        };
+        self.side.on_refused(fault);
+        self.side.on_broken(fault);
+        let lingering = Lingering::new(frames.farewell());
+        let nowhere = Box::new(tokio::io::join(tokio::io::empty(), tokio::io::sink()));
+        let socket: Box<dyn Socket> = std::mem::replace(&mut self.socket, nowhere);
+        *self.side.left_over.lock() = Some((socket, lingering));
+        self.frames = None;
+        Err(io::Error::new(io::ErrorKind::InvalidData, fault))
     }
 
     fn poll_write_limit(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.side.blocked.store(true, Relaxed);
-        let limit = self.write_limit;
+        let limit = self.limits.client_write;
         let stalled = self
             .stalled
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
@@ -232,9 +279,10 @@ impl Accepted {
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
     }
 
-    fn on_written(
+    fn on_written<'a>(
         &mut self,
         written: Poll<io::Result<usize>>,
+        bufs: impl IntoIterator<Item = &'a [u8]>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         match written {
@@ -242,6 +290,14 @@ impl Accepted {
             Poll::Ready(result) => {
                 self.stalled = None;
                 self.side.on_write();
+                if let (Ok(written), Some(frames)) = (&result, &mut self.frames) {
+                    let mut left = *written;
+                    for buf in bufs {
+                        let (buf, _) = buf.split_at(left.min(buf.len()));
+                        frames.on_written(buf);
+                        left -= buf.len();
+                    }
+                }
                 Poll::Ready(result)
             }
         }
@@ -255,8 +311,12 @@ impl AsyncRead for Accepted {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        this.intake
-            .poll_read(&mut *this.socket, &this.side, cx, buf)
+        let before = buf.filled().len();
+        ready!(
+            this.intake
+                .poll_read(&mut *this.socket, &this.side, cx, buf)
+        )?;
+        Poll::Ready(this.count_frames(&buf.filled()[before..]))
     }
 }
 
@@ -268,7 +328,7 @@ impl AsyncWrite for Accepted {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.socket).poll_write(cx, buf);
-        this.on_written(written, cx)
+        this.on_written(written, [buf], cx)
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -304,7 +364,7 @@ impl AsyncWrite for Accepted {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
-        this.on_written(written, cx)
+        this.on_written(written, bufs.iter().map(|buf| &**buf), cx)
     }
 }
 

@@ -3,6 +3,7 @@
 //! It only reads. "Now" is the stamp of the read that brought the request, so that no clock is read here.
 
 use crate::accepted::{Accepted, Tally};
+use crate::connection::ConnectionLimits;
 use crate::driven::{Driven, Side};
 use crate::ledger::Ledger;
 use crate::phase::{Phase, PhaseCell};
@@ -30,6 +31,17 @@ use upstream::Clock;
 
 /// A client of this listener that takes or sends nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Nobody but the operator and Prometheus comes here, by HTTP/1 alone.
+const LIMITS: ConnectionLimits = ConnectionLimits {
+    head_bytes: 32 * 1024,
+    head_fields: 100,
+    head_timeout: PATIENCE,
+    client_idle: PATIENCE,
+    client_write: PATIENCE,
+    control_frames: 0,
+    new_streams: 0,
+};
 
 const INDEX: &str = "\
 loadproof admin
@@ -84,7 +96,7 @@ impl Admin {
                     let socket = Accepted::new(
                         Box::new(stream),
                         clock,
-                        PATIENCE,
+                        LIMITS,
                         hard_stop,
                         Arc::new(NoTally),
                     );

@@ -24,6 +24,11 @@ pub(crate) struct ConnectionLimits {
     pub(crate) head_fields: usize,
     pub(crate) head_timeout: Duration,
     pub(crate) client_idle: Duration,
+    pub(crate) client_write: Duration,
+    /// Frames of HTTP/2 a second that carry nothing.
+    pub(crate) control_frames: u32,
+    /// Requests a second on a connection of HTTP/2.
+    pub(crate) new_streams: u32,
 }
 
 /// Serves a connection until its end.
@@ -33,7 +38,7 @@ pub(crate) async fn serve(
     tasks: Tasks,
     limits: ConnectionLimits,
 ) {
-    let sniffed = socket.protocol(limits);
+    let sniffed = socket.protocol();
     let protocol = match tasks.closing().run_until_cancelled(sniffed).await {
         Some(Ok(protocol)) => protocol,
         Some(Err(error)) => {
@@ -41,13 +46,18 @@ pub(crate) async fn serve(
         }
         None => return,
     };
+    let client = socket.side();
     let service = Service {
         relay,
-        client: socket.side(),
+        client: Arc::clone(&client),
     };
     match protocol {
         Protocol::Http1 => Driven::new(http1(socket, service, limits), &tasks).await,
-        Protocol::Http2 => Driven::new(http2(socket, service, &tasks), &tasks).await,
+        Protocol::Http2 => {
+            Driven::new(http2(socket, service, &tasks), &tasks).await;
+            let last_word = client.say_last_word();
+            tasks.hard_stop().run_until_cancelled(last_word).await;
+        }
     }
 }
 
@@ -87,6 +97,7 @@ struct Http2(Pin<Box<http2::Connection<TokioIo<Accepted>, Service, Streams>>>);
 fn http2(socket: Accepted, service: Service, tasks: &Tasks) -> Http2 {
     let connection = http2::Builder::new(Streams(tasks.clone()))
         .timer(TokioTimer::new())
+        // All of them stated: what the libraries leave open by default has changed before.
         .max_header_list_size(64 * 1024)
         .max_concurrent_streams(100)
         .initial_stream_window_size(64 * 1024)

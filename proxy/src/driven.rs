@@ -3,7 +3,8 @@
 //! The client's side is a hyper connection (HTTP/1.1) or one stream of one (HTTP/2). The requests that arrive on it begin
 //! exchanges; their engine's sides are adopted by the same task, so that a token takes no hop between tasks, and everything
 //! ends together when the client goes. Each side has a waker of its own; the engine turns first, until it has no more, so
-//! that what it brought leaves in one write.
+//! that what it brought leaves in one write. An engine's side has its first turn after the one in which its client's side
+//! began it: a request whose client takes it back in the same read reaches no engine.
 
 use crate::tasks::Tasks;
 use parking_lot::Mutex;

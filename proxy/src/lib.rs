@@ -11,6 +11,7 @@ mod connection;
 mod deadline;
 mod driven;
 mod expectation;
+mod frames;
 mod grpc;
 mod guard;
 mod hop;
@@ -20,6 +21,7 @@ mod lingering;
 mod listener;
 mod phase;
 mod portrait;
+mod rate;
 mod refusal;
 mod relay;
 mod routes;
@@ -179,7 +181,6 @@ impl Proxy {
             tasks: Tasks::default(),
             clock: parts.clock,
             connection: connection_limits(config),
-            client_write: config.limits.client_write,
             most_connections: config.limits.connections,
         };
         let phase = Arc::new(PhaseCell::new());
@@ -322,6 +323,9 @@ fn connection_limits(config: &Checked) -> ConnectionLimits {
         head_fields: config.limits.head_fields,
         head_timeout: config.limits.head_timeout,
         client_idle: config.limits.client_idle,
+        client_write: config.limits.client_write,
+        control_frames: config.limits.http2_control_frames,
+        new_streams: config.limits.http2_new_streams,
     }
 }
 

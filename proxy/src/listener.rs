@@ -21,7 +21,6 @@ pub(crate) struct Acceptor {
     pub(crate) tasks: Tasks,
     pub(crate) clock: Clock,
     pub(crate) connection: ConnectionLimits,
-    pub(crate) client_write: Duration,
     pub(crate) most_connections: usize,
 }
 
@@ -30,7 +29,7 @@ impl Acceptor {
     pub(crate) fn serve(&self, socket: Box<dyn Socket>) {
         let ledger = self.relay.ledger.clone();
         let hard_stop = self.tasks.hard_stop().clone();
-        let accepted = Accepted::new(socket, self.clock, self.client_write, hard_stop, ledger);
+        let accepted = Accepted::new(socket, self.clock, self.connection, hard_stop, ledger);
         let (relay, tasks, limits) = (Arc::clone(&self.relay), self.tasks.clone(), self.connection);
         self.tasks
             .spawn(connection::serve(accepted, relay, tasks, limits));

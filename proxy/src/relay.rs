@@ -12,13 +12,13 @@ use crate::ledger::Ledger;
 use crate::refusal::Refusal;
 use crate::routes::Routes;
 use config::{Checked, EngineProtocol};
+use h2::Reason;
 use http::{Method, Request, Response, Version, header, request};
 use http_body::Body;
 use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
 use measure::{End, Exchange, Identity, InFlight, Role};
 use probe::Told;
-use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(crate) struct Relay {
     /// By the operator's word.
     kind: Option<EngineKind>,
     pub(crate) body_limit: u64,
+    /// `limits.http2_new_streams`
+    new_streams: u32,
     protocol: EngineProtocol,
     routes: Routes,
     next_id: AtomicU64,
@@ -67,6 +69,7 @@ impl Relay {
             told,
             kind: config.engine.kind.and_then(EngineKind::of),
             body_limit: config.limits.body_bytes,
+            new_streams: config.limits.http2_new_streams,
             protocol: config.upstream.protocol,
             routes: Routes::new(&config.routes),
             next_id: AtomicU64::new(1),
@@ -244,6 +247,26 @@ fn refusal(failure: &Failure, fault: Option<Fault>) -> Refusal {
     }
 }
 
+/// What only HTTP/2 leaves for us to refuse: the library behind checks everything else of a head.
+fn check_http2(request: &Request<Incoming>) -> Result<(), Fault> {
+    let fields = request.headers();
+    if fields.get_all(header::CONTENT_LENGTH).iter().count() > 1 {
+        return Err(Fault::Length);
+    }
+    let mut hosts = fields.get_all(header::HOST).iter();
+    let Some(host) = hosts.next() else {
+        return Ok(());
+    };
+    let authority = request.uri().authority().map(|name| name.as_str());
+    let is_same =
+        authority.is_none_or(|name| host.as_bytes().eq_ignore_ascii_case(name.as_bytes()));
+    match (hosts.next(), is_same) {
+        (Some(_), _) => Err(Fault::HostCount),
+        (None, false) => Err(Fault::Authority),
+        (None, true) => Ok(()),
+    }
+}
+
 /// The relay, for the requests of one client's connection.
 #[derive(Clone)]
 pub(crate) struct Service {
@@ -253,11 +276,28 @@ pub(crate) struct Service {
 
 impl hyper::service::Service<Request<Incoming>> for Service {
     type Response = Response<AnswerBody>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    /// Resets the stream, with its reason.
+    type Error = h2::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, h2::Error>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let Self { relay, client } = self.clone();
-        Box::pin(async move { Ok(relay.answer(request, client).await) })
+        if request.version() != Version::HTTP_2 {
+            return Box::pin(async move { Ok(relay.answer(request, client).await) });
+        }
+        let refused = if !client.on_new_stream() {
+            Some((Fault::NewStreams(relay.new_streams), Reason::REFUSED_STREAM))
+        } else if let Err(fault) = check_http2(&request) {
+            Some((fault, Reason::PROTOCOL_ERROR))
+        } else {
+            None
+        };
+        Box::pin(async move {
+            if let Some((fault, reason)) = refused {
+                client.on_refused(fault);
+                return Err(reason.into());
+            }
+            Ok(relay.answer(request, client).await)
+        })
     }
 }

@@ -338,7 +338,7 @@ async fn fault_29_a_full_queue_stops_the_engine_and_the_record_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_takes_nothing_for_too_long_is_dropped_and_the_engine_told() {
+async fn fault_28_a_client_that_takes_nothing_for_too_long_is_dropped_and_the_engine_told() {
     let engine = Engine::new(|mut socket| async move {
         read_request(&mut socket).await;
         write(&mut socket, STREAM_HEAD).await;
@@ -446,7 +446,7 @@ async fn fault_46_an_upload_streams_through_and_ttft_begins_when_it_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_over_the_limit_is_refused_by_its_length_and_by_its_bytes() {
+async fn fault_47_a_body_over_the_limit_is_refused_by_its_length_and_by_its_bytes() {
     let engine = Engine::new(|mut socket| async move {
         read_all(&mut socket).await;
     });

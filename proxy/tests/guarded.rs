@@ -111,7 +111,7 @@ fn is_head_timeout(answer: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_head_has_ten_seconds_from_its_first_byte() {
+async fn fault_30_a_slow_head_has_ten_seconds_from_its_first_byte() {
     let house = House::new(&prompt(), "");
     // On a new connection, that was silent before; and on one that has served a request.
     let client = house.client();
@@ -129,7 +129,7 @@ async fn a_slow_head_has_ten_seconds_from_its_first_byte() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_still_become_http_2_has_no_longer() {
+async fn fault_30_what_may_still_become_http_2_has_no_longer() {
     let house = House::new(&prompt(), "");
     let (answer, took) = drip(house.client(), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
     assert!(is_head_timeout(&answer), "{answer}");
@@ -369,7 +369,7 @@ async fn what_is_refused_by_its_head_leaves_a_count_and_no_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_limits_on_heads_are_the_configurations() {
+async fn fault_33_the_limits_on_heads_are_the_configurations() {
     let largest = GET.replace(
         "\r\n\r\n",
         &format!("\r\nx: {}\r\n\r\n", "y".repeat(32_768 - GET.len() - 5)),
@@ -468,7 +468,7 @@ async fn timed_head(client: &mut DuplexStream) -> (String, Nanos) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_engines_word_on_a_body_is_waited_for_and_passed_on() {
+async fn fault_49_the_engines_word_on_a_body_is_waited_for_and_passed_on() {
     for (engine_says, word_after) in [(true, 300), (false, 1_000)] {
         let engine = Engine::new(move |mut socket| async move {
             let head = read_head(&mut socket).await.unwrap();
@@ -496,7 +496,7 @@ async fn the_engines_word_on_a_body_is_waited_for_and_passed_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_engine_that_refuses_by_the_head_spares_the_client_its_upload() {
+async fn fault_49_an_engine_that_refuses_by_the_head_spares_the_client_its_upload() {
     let engine = Engine::new(|mut socket| async move {
         read_head(&mut socket).await.unwrap();
         let answer = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
@@ -512,7 +512,7 @@ async fn an_engine_that_refuses_by_the_head_spares_the_client_its_upload() {
 
 /// hyper ends a connection whose client asked for an upgrade without flushing it, if it ends with the upload.
 #[tokio::test(start_paused = true)]
-async fn an_upgrade_that_is_not_to_be_costs_no_byte_of_the_answer() {
+async fn fault_36_an_upgrade_that_is_not_to_be_costs_no_byte_of_the_answer() {
     let body = "x".repeat(10_000);
     let answer = format!(
         "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
@@ -540,7 +540,7 @@ async fn an_upgrade_that_is_not_to_be_costs_no_byte_of_the_answer() {
 /// The engine refuses an upload by its head and closes; the client, who sends all of it first and looks for an answer then,
 /// must find it. Over TCP, since only there an end with unread bytes is a reset that takes the answer away.
 #[tokio::test]
-async fn an_early_answer_to_an_upload_survives_the_end_of_the_connection() {
+async fn fault_48_an_early_answer_to_an_upload_survives_the_end_of_the_connection() {
     const BODY: usize = 8 * 1024 * 1024;
     let engine = Engine::new(|mut socket| async move {
         read_head(&mut socket).await.unwrap();

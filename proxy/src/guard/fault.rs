@@ -96,11 +96,17 @@ pub(crate) enum Fault {
     /// Too many bytes or fields.
     #[error("the trailers are too large")]
     TrailersTooLarge,
+    /// Frames of HTTP/2 that carry nothing, faster than the limit.
+    #[error("more than {0} frames a second that carry no request (limits.http2_control_frames)")]
+    ControlFrames(u32),
+    /// Requests on one connection of HTTP/2, faster than the limit.
+    #[error("more than {0} requests a second on one connection (limits.http2_new_streams)")]
+    NewStreams(u32),
 }
 
 impl Fault {
     /// Every code, for series that exist before they happen.
-    pub(crate) const CODES: [&'static str; 15] = [
+    pub(crate) const CODES: [&'static str; 17] = [
         "bad_line_end",
         "bad_request_line",
         "method_not_allowed",
@@ -116,6 +122,8 @@ impl Fault {
         "head_timeout",
         "bad_chunk",
         "bad_trailer",
+        "http2_control_frames",
+        "http2_new_streams",
     ];
 
     /// Machine-readable, one of [`Self::CODES`].
@@ -140,6 +148,8 @@ impl Fault {
                 "bad_chunk"
             }
             Self::TrailerField | Self::TrailersTooLarge => "bad_trailer",
+            Self::ControlFrames(_) => "http2_control_frames",
+            Self::NewStreams(_) => "http2_new_streams",
         }
     }
 
@@ -152,6 +162,7 @@ impl Fault {
             Self::HeadTooLarge(_) | Self::TooManyFields(_) | Self::TargetTooLong(_) => {
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
             }
+            Self::ControlFrames(_) | Self::NewStreams(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::UnknownCoding => StatusCode::NOT_IMPLEMENTED,
             Self::Version => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             _ => StatusCode::BAD_REQUEST,
@@ -166,7 +177,9 @@ impl Fault {
             | Self::TargetTooLong(_)
             | Self::HeadTimeout
             | Self::ChunkLineTooLong
-            | Self::TrailersTooLarge => End::RejectedLimit,
+            | Self::TrailersTooLarge
+            | Self::ControlFrames(_)
+            | Self::NewStreams(_) => End::RejectedLimit,
             _ => End::RejectedMalformed,
         }
     }

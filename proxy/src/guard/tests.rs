@@ -81,7 +81,7 @@ fn chunked(body: &str) -> Vec<u8> {
 }
 
 #[test]
-fn request_lines() {
+fn fault_38_request_lines() {
     let of = |line: &str| fault(format!("{line}\r\nHost: a\r\n\r\n").as_bytes());
     for sound in [
         "GET / HTTP/1.1",

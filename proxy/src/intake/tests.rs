@@ -18,6 +18,9 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     head_fields: 10,
     head_timeout: Duration::from_secs(10),
     client_idle: Duration::from_secs(65),
+    client_write: Duration::from_secs(30),
+    control_frames: 1_000,
+    new_streams: 100,
 };
 
 #[derive(Default)]
@@ -42,11 +45,11 @@ async fn accepted(first: &str) -> (DuplexStream, Accepted) {
     let mut accepted = Accepted::new(
         Box::new(socket),
         Clock::start(),
-        Duration::from_secs(30),
+        LIMITS,
         CancellationToken::new(),
         Arc::new(Wakes::default()),
     );
-    accepted.protocol(LIMITS).await.unwrap();
+    accepted.protocol().await.unwrap();
     (client, accepted)
 }
 
