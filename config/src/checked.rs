@@ -155,10 +155,16 @@ pub struct Limits {
     pub head_timeout: Duration,
     /// Request body: `limits.body_bytes`, default 512 MiB.
     pub body_bytes: u64,
+    /// No byte of a request's body: `limits.body_pause`, default 60 s.
+    pub body_pause: Duration,
+    /// Bytes a second of a request's body, over a minute; 0 is any: `limits.body_rate`, default 1 KiB.
+    pub body_rate: u64,
     /// Client silent between requests: `limits.client_idle`, default 65 s.
     pub client_idle: Duration,
     /// Client takes no byte while some wait: `limits.client_write`, default 30 s.
     pub client_write: Duration,
+    /// Bytes a second that a client takes while some wait, over a minute; 0 is any: `limits.client_rate`, default 256.
+    pub client_rate: u64,
     /// Frames a second on a connection of HTTP/2 that carry no request: `limits.http2_control_frames`, default 1000.
     pub http2_control_frames: u32,
     /// Requests a second on a connection of HTTP/2: `limits.http2_new_streams`, default 100.

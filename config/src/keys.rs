@@ -159,10 +159,18 @@ table! {
         .doc("From the first byte of a head to its last; then 408.");
     LIMITS_BODY_BYTES: Size = Key::new("limits.body_bytes", size(KIB, 64 * GIB), || 512 * MIB)
         .doc("Body of a request; then 413. In a call of Triton's `ModelStreamInfer`, each of its requests.");
+    LIMITS_BODY_PAUSE: Time = Key::new("limits.body_pause", time(MILLISECOND, HOUR), || seconds(60))
+        .doc("How long no byte of a request's body may come; then 408. gRPC is exempt.");
+    LIMITS_BODY_RATE: Size = Key::new("limits.body_rate", size(0, GIB), || KIB)
+        .doc("Bytes a second at which a request's body must come, over each minute that it is waited for; then 408. 0 for no \
+              limit; gRPC is exempt.");
     LIMITS_CLIENT_IDLE: Time = Key::new("limits.client_idle", time(MILLISECOND, HOUR), || seconds(65))
         .doc("Silence of a client between requests; then its connection is closed.");
     LIMITS_CLIENT_WRITE: Time = Key::new("limits.client_write", time(MILLISECOND, HOUR), || seconds(30))
         .doc("How long a client may take no byte while some wait for it; then it is dropped and the engine is told.");
+    LIMITS_CLIENT_RATE: Size = Key::new("limits.client_rate", size(0, GIB), || 256)
+        .doc("Bytes a second that a client must take, over each minute in which some wait for it; then it is dropped and the \
+              engine is told. 0 for no limit.");
     LIMITS_HTTP2_CONTROL_FRAMES: Count = Key::new("limits.http2_control_frames", count(100, 1_000_000), || 1000)
         .doc("Frames a second on a client's connection of HTTP/2 that carry no request, and as many at once; then it is closed. \
               Window updates that answers call for are not counted.");

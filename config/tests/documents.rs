@@ -76,8 +76,11 @@ limits:
   head_fields: 100 # default
   head_timeout: 10s # default
   body_bytes: 512MiB # default
+  body_pause: 1m # default
+  body_rate: 1KiB # default
   client_idle: 1m5s # default
   client_write: 30s # default
+  client_rate: 256 # default
   http2_control_frames: 1000 # default
   http2_new_streams: 100 # default
   queue_bytes: 256KiB # default

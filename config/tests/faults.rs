@@ -122,9 +122,9 @@ c.yaml:7:3: limits.queueBytes: unknown key
 c.yaml:8:3: limits.head-bytes: unknown key
   fix: did you mean `limits.head_bytes`?
 c.yaml:9:3: limits.tokenizer: unknown key
-  fix: remove it; known here are connections, head_bytes, head_fields, head_timeout, body_bytes, client_idle, client_write, http2_control_frames, http2_new_streams, queue_bytes, queue_bytes_max, queue_bytes_total
+  fix: remove it; known here are connections, head_bytes, head_fields, head_timeout, body_bytes, body_pause, body_rate, client_idle, client_write, client_rate, http2_control_frames, http2_new_streams, queue_bytes, queue_bytes_max, queue_bytes_total
 c.yaml:10:3: limits.log: unknown key
-  fix: remove it; known here are connections, head_bytes, head_fields, head_timeout, body_bytes, client_idle, client_write, http2_control_frames, http2_new_streams, queue_bytes, queue_bytes_max, queue_bytes_total
+  fix: remove it; known here are connections, head_bytes, head_fields, head_timeout, body_bytes, body_pause, body_rate, client_idle, client_write, client_rate, http2_control_frames, http2_new_streams, queue_bytes, queue_bytes_max, queue_bytes_total
 c.yaml:11:1: connect_timeout: unknown key
   fix: did you mean `upstream.connect_timeout`?
 c.yaml:14:3: log.listen: unknown key

@@ -9,6 +9,7 @@ use crate::frames::FrameBudget;
 use crate::guard::Fault;
 use crate::intake::{Intake, Parting, Protocol};
 use crate::lingering::Lingering;
+use crate::pace::Pace;
 use crate::rate::Rate;
 use measure::{End, Nanos};
 use parking_lot::Mutex;
@@ -70,6 +71,11 @@ impl ClientSide {
     /// The body of the request being served has been found at fault.
     pub(crate) fn broken(&self) -> Option<Fault> {
         self.broken.get().copied()
+    }
+
+    /// When a wait for the client begins or ends.
+    pub(crate) fn waits_at(&self) -> Nanos {
+        self.clock.now()
     }
 
     pub(crate) fn answered(&self) -> u64 {
@@ -189,6 +195,8 @@ pub(crate) struct Accepted {
     /// On HTTP/2.
     frames: Option<FrameBudget>,
     stalled: Option<Pin<Box<Sleep>>>,
+    /// How fast the client takes what waits for it.
+    pace: Pace,
     lingering: Option<Lingering>,
 }
 
@@ -224,6 +232,7 @@ impl Accepted {
             limits,
             frames: None,
             stalled: None,
+            pace: Pace::at_least(limits.client_rate),
             lingering: None,
         }
     }
@@ -269,14 +278,21 @@ impl Accepted {
 
     fn poll_write_limit(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.side.blocked.store(true, Relaxed);
+        if !self.pace.waits() {
+            self.pace.on_wait(self.side.waits_at());
+        }
         let limit = self.limits.client_write;
         let stalled = self
             .stalled
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
         ready!(stalled.as_mut().poll(cx));
-        self.side.too_slow.store(true, Relaxed);
         let why = format!("the client took no byte for {limit:?} (limits.client_write)");
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
+        Poll::Ready(Err(self.too_slow(why)))
+    }
+
+    fn too_slow(&self, why: String) -> io::Error {
+        self.side.too_slow.store(true, Relaxed);
+        io::Error::new(io::ErrorKind::TimedOut, why)
     }
 
     fn on_written<'a>(
@@ -290,8 +306,17 @@ impl Accepted {
             Poll::Ready(result) => {
                 self.stalled = None;
                 self.side.on_write();
-                if let (Ok(written), Some(frames)) = (&result, &mut self.frames) {
-                    let mut left = *written;
+                let bytes = *result.as_ref().unwrap_or(&0);
+                let side = &self.side;
+                if self.pace.waits() && !self.pace.on_moved(bytes as u64, || side.waits_at()) {
+                    let least = self.limits.client_rate;
+                    let why = format!(
+                        "the client took less than {least} bytes a second (limits.client_rate)"
+                    );
+                    return Poll::Ready(Err(self.too_slow(why)));
+                }
+                if let Some(frames) = &mut self.frames {
+                    let mut left = bytes;
                     for buf in bufs {
                         let (buf, _) = buf.split_at(left.min(buf.len()));
                         frames.on_written(buf);

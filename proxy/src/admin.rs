@@ -39,6 +39,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     head_timeout: PATIENCE,
     client_idle: PATIENCE,
     client_write: PATIENCE,
+    client_rate: 0,
     control_frames: 0,
     new_streams: 0,
 };

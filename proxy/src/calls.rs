@@ -1,6 +1,6 @@
 //! The exchanges of a gRPC call that carries many: each begins when its request arrives.
 
-use crate::accepted::ClientSide;
+use crate::caller::Caller;
 use crate::relay::Relay;
 use std::sync::Arc;
 use upstream::{Observed, ObservedCalls, Opener};
@@ -9,14 +9,14 @@ use wire::{Endpoint, Passing};
 /// One such call.
 struct Calls {
     relay: Arc<Relay>,
-    client: Arc<ClientSide>,
+    client: Arc<Caller>,
     endpoint: Endpoint,
 }
 
 /// What of a call to `endpoint` is measured.
 pub(crate) fn observed(
     relay: &Arc<Relay>,
-    client: &Arc<ClientSide>,
+    client: &Arc<Caller>,
     endpoint: Endpoint,
 ) -> ObservedCalls {
     ObservedCalls {

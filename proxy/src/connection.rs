@@ -25,10 +25,21 @@ pub(crate) struct ConnectionLimits {
     pub(crate) head_timeout: Duration,
     pub(crate) client_idle: Duration,
     pub(crate) client_write: Duration,
+    /// Bytes a second over a minute that a client must take while some wait; 0 is any.
+    pub(crate) client_rate: u64,
     /// Frames of HTTP/2 a second that carry nothing.
     pub(crate) control_frames: u32,
     /// Requests a second on a connection of HTTP/2.
     pub(crate) new_streams: u32,
+}
+
+/// How a request's body must keep coming.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyPace {
+    /// Longest time without a byte.
+    pub(crate) pause: Duration,
+    /// Bytes a second over a minute; 0 is any.
+    pub(crate) least: u64,
 }
 
 /// Serves a connection until its end.

@@ -4,10 +4,10 @@
 //! asked for before the engine has said it, which may rather refuse the request by its head; or has said nothing for a
 //! while, since there are engines that never say it.
 
+use crate::paced_body::PacedBody;
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, Version, header, request};
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -25,7 +25,7 @@ pub(crate) fn stands(version: Version, fields: &HeaderMap) -> bool {
 }
 
 /// A request whose body waits for the engine's word.
-pub(crate) fn held(head: request::Parts, body: Incoming) -> Request<RequestBody> {
+pub(crate) fn held(head: request::Parts, body: PacedBody) -> Request<RequestBody> {
     let said = CancellationToken::new();
     let word = Box::pin(timeout(LIMIT, said.clone().cancelled_owned()));
     let body = HeldBody {
@@ -42,7 +42,7 @@ pub(crate) fn held(head: request::Parts, body: Incoming) -> Request<RequestBody>
 }
 
 struct HeldBody<W> {
-    body: Incoming,
+    body: PacedBody,
     word: Option<Pin<Box<W>>>,
 }
 
@@ -59,7 +59,7 @@ impl<W: Future> Body for HeldBody<W> {
             ready!(word.as_mut().poll(cx));
             this.word = None;
         }
-        Pin::new(&mut this.body).poll_frame(cx).map_err(Into::into)
+        Pin::new(&mut this.body).poll_frame(cx)
     }
 
     fn is_end_stream(&self) -> bool {

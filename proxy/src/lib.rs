@@ -6,6 +6,7 @@
 mod accepted;
 mod admin;
 mod answer;
+mod caller;
 mod calls;
 mod connection;
 mod deadline;
@@ -19,6 +20,8 @@ mod intake;
 mod ledger;
 mod lingering;
 mod listener;
+mod pace;
+mod paced_body;
 mod phase;
 mod portrait;
 mod rate;
@@ -324,6 +327,7 @@ fn connection_limits(config: &Checked) -> ConnectionLimits {
         head_timeout: config.limits.head_timeout,
         client_idle: config.limits.client_idle,
         client_write: config.limits.client_write,
+        client_rate: config.limits.client_rate,
         control_frames: config.limits.http2_control_frames,
         new_streams: config.limits.http2_new_streams,
     }

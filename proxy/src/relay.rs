@@ -2,13 +2,16 @@
 
 use crate::accepted::{ClientSide, Tally};
 use crate::answer::{AnswerBody, Answering};
+use crate::caller::Caller;
 use crate::calls;
+use crate::connection::BodyPace;
 use crate::driven;
 use crate::expectation;
 use crate::grpc;
 use crate::guard::Fault;
 use crate::hop;
 use crate::ledger::Ledger;
+use crate::paced_body::PacedBody;
 use crate::refusal::Refusal;
 use crate::routes::Routes;
 use config::{Checked, EngineProtocol};
@@ -35,6 +38,7 @@ pub(crate) struct Relay {
     /// By the operator's word.
     kind: Option<EngineKind>,
     pub(crate) body_limit: u64,
+    body_pace: BodyPace,
     /// `limits.http2_new_streams`
     new_streams: u32,
     protocol: EngineProtocol,
@@ -69,6 +73,10 @@ impl Relay {
             told,
             kind: config.engine.kind.and_then(EngineKind::of),
             body_limit: config.limits.body_bytes,
+            body_pace: BodyPace {
+                pause: config.limits.body_pause,
+                least: config.limits.body_rate,
+            },
             new_streams: config.limits.http2_new_streams,
             protocol: config.upstream.protocol,
             routes: Routes::new(&config.routes),
@@ -79,9 +87,10 @@ impl Relay {
     async fn answer(
         self: &Arc<Self>,
         request: Request<Incoming>,
-        client: Arc<ClientSide>,
+        side: Arc<ClientSide>,
     ) -> Response<AnswerBody> {
-        let answering = Answering::new(Arc::clone(&client));
+        let answering = Answering::new(Arc::clone(&side));
+        let client = Arc::new(Caller::new(side));
         let measured = self.begin(&request, &client);
         let is_call = grpc::is_call(request.version(), request.headers());
         let response = match self.relay(request, measured, Arc::clone(&client)).await {
@@ -104,7 +113,7 @@ impl Relay {
     }
 
     /// What is measured of a request, if its route generates.
-    fn begin(&self, request: &Request<Incoming>, client: &ClientSide) -> Measured {
+    fn begin(&self, request: &Request<Incoming>, client: &Caller) -> Measured {
         match self.generates(request) {
             None => {
                 self.ledger.passed(Passing::of(request.uri().path()));
@@ -116,7 +125,7 @@ impl Relay {
     }
 
     /// An exchange whose request has just arrived.
-    pub(crate) fn arrived(&self, endpoint: Endpoint, client: &ClientSide) -> Exchange {
+    pub(crate) fn arrived(&self, endpoint: Endpoint, client: &Caller) -> Exchange {
         let id = self.next_id.fetch_add(1, Relaxed);
         let identity = Identity {
             id,
@@ -142,7 +151,7 @@ impl Relay {
         self: &Arc<Self>,
         request: Request<Incoming>,
         measured: Measured,
-        client: Arc<ClientSide>,
+        client: Arc<Caller>,
     ) -> Result<Response<RelayBody>, Refusal> {
         if let Err(refusal) = self.admit(&request) {
             if let Measured::One(exchange) = measured {
@@ -152,7 +161,7 @@ impl Relay {
             return Err(refusal);
         }
         let asked = request.method().clone();
-        let request = self.forwarded(request);
+        let request = self.forwarded(request, &client);
         let observed = match measured {
             Measured::Nothing => Observation::Nothing,
             Measured::One(exchange) => Observation::One(self.observe(exchange)),
@@ -175,18 +184,26 @@ impl Relay {
     }
 
     /// The request as the engine is to get it.
-    fn forwarded(&self, request: Request<Incoming>) -> Request<RequestBody> {
+    fn forwarded(&self, request: Request<Incoming>, caller: &Arc<Caller>) -> Request<RequestBody> {
         let waits = expectation::stands(request.version(), request.headers());
+        // A call of gRPC may have nothing to say for as long as it listens.
+        let may_be_silent = grpc::is_call(request.version(), request.headers());
         let (mut head, body) = request.into_parts();
         self.address(&mut head);
-        if head.version == Version::HTTP_2 || body.is_end_stream() {
+        if body.is_end_stream() {
             return Request::from_parts(head, RequestBody::new(body.map_err(Into::into)));
         }
-        hop::frame(&mut head.headers);
-        if waits {
+        if head.version != Version::HTTP_2 {
+            hop::frame(&mut head.headers);
+        }
+        if may_be_silent {
+            return Request::from_parts(head, RequestBody::new(body.map_err(Into::into)));
+        }
+        let body = PacedBody::new(body, self.body_pace, Arc::clone(caller));
+        if waits && head.version != Version::HTTP_2 {
             expectation::held(head, body)
         } else {
-            Request::from_parts(head, RequestBody::new(body.map_err(Into::into)))
+            Request::from_parts(head, RequestBody::new(body))
         }
     }
 

@@ -4,6 +4,7 @@
 
 use http::StatusCode;
 use measure::End;
+use std::time::Duration;
 
 /// Why a request is refused by its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +97,12 @@ pub(crate) enum Fault {
     /// Too many bytes or fields.
     #[error("the trailers are too large")]
     TrailersTooLarge,
+    /// Its next byte took too long.
+    #[error("no byte of the request's body came for {0:?} (limits.body_pause)")]
+    BodyPause(Duration),
+    /// Its bytes come too slowly, over a minute.
+    #[error("the request's body came slower than {0} bytes a second (limits.body_rate)")]
+    BodyRate(u64),
     /// Frames of HTTP/2 that carry nothing, faster than the limit.
     #[error("more than {0} frames a second that carry no request (limits.http2_control_frames)")]
     ControlFrames(u32),
@@ -106,7 +113,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// Every code, for series that exist before they happen.
-    pub(crate) const CODES: [&'static str; 17] = [
+    pub(crate) const CODES: [&'static str; 18] = [
         "bad_line_end",
         "bad_request_line",
         "method_not_allowed",
@@ -122,6 +129,7 @@ impl Fault {
         "head_timeout",
         "bad_chunk",
         "bad_trailer",
+        "body_timeout",
         "http2_control_frames",
         "http2_new_streams",
     ];
@@ -148,6 +156,7 @@ impl Fault {
                 "bad_chunk"
             }
             Self::TrailerField | Self::TrailersTooLarge => "bad_trailer",
+            Self::BodyPause(_) | Self::BodyRate(_) => "body_timeout",
             Self::ControlFrames(_) => "http2_control_frames",
             Self::NewStreams(_) => "http2_new_streams",
         }
@@ -157,7 +166,9 @@ impl Fault {
     pub(crate) const fn status(self) -> StatusCode {
         match self {
             Self::MethodRefused => StatusCode::METHOD_NOT_ALLOWED,
-            Self::HeadTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::HeadTimeout | Self::BodyPause(_) | Self::BodyRate(_) => {
+                StatusCode::REQUEST_TIMEOUT
+            }
             Self::Expectation => StatusCode::EXPECTATION_FAILED,
             Self::HeadTooLarge(_) | Self::TooManyFields(_) | Self::TargetTooLong(_) => {
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
@@ -178,6 +189,8 @@ impl Fault {
             | Self::HeadTimeout
             | Self::ChunkLineTooLong
             | Self::TrailersTooLarge
+            | Self::BodyPause(_)
+            | Self::BodyRate(_)
             | Self::ControlFrames(_)
             | Self::NewStreams(_) => End::RejectedLimit,
             _ => End::RejectedMalformed,

@@ -19,6 +19,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     head_timeout: Duration::from_secs(10),
     client_idle: Duration::from_secs(65),
     client_write: Duration::from_secs(30),
+    client_rate: 0,
     control_frames: 1_000,
     new_streams: 100,
 };
