@@ -49,6 +49,8 @@ CASES = [
     ("messages, stream", "/v1/messages", TALK | {"stream": True}),
 ]
 
+TRIES = 5
+
 # What differs between two answers to the same request.
 MASKS = [
     (rb'"(created|created_at|completed_at|start_time)":\s*[0-9.]+', rb'"\1":0'),
@@ -167,8 +169,13 @@ def case(loadproof, engine, name, path, body):
     expected = usage_of(direct)
     if expected is None:
         expected = usage_of(ask(engine, path, body | USAGE)[1])
-    (status, through), moved = loadproof.measured(path, body)
-    same = status == 200 and masked(through, body) == masked(direct, body)
+    # A reader that lags behind the engine gets outputs merged, so that two answers may be cut into events differently.
+    for _ in range(TRIES):
+        (status, through), moved = loadproof.measured(path, body)
+        same = status == 200 and masked(through, body) == masked(direct, body)
+        if same:
+            break
+        direct = ask(engine, path, body)[1]
     ours = total(moved, "loadproof_input_tokens_total"), total(moved, "loadproof_output_tokens_total")
     asks = "stream" not in body or "stream_options" in body or "usage" in name or path not in (COMPLETIONS, CHAT)
     # Without usage the prompt is unknown, unless it was given as ids or comes back as ids.
