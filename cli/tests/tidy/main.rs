@@ -13,6 +13,7 @@ mod clocks;
 mod faults;
 mod finding;
 mod lexer;
+mod promises;
 mod purity;
 mod ratchet;
 mod rooms;
@@ -81,6 +82,13 @@ fn the_text_speaks_of_the_product() {
 fn each_fault_of_the_page_is_shown() {
     let tree = Tree::read();
     expect_none(&faults::shown(&tree));
+}
+
+#[test]
+fn documents_promise_what_is_there() {
+    let tree = Tree::read();
+    expect_none(&promises::tests_exist(&tree));
+    expect_none(&promises::limits_hold(&tree));
 }
 
 #[test]

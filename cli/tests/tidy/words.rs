@@ -20,6 +20,7 @@ const TOP_LEVEL: &[&str] = &[
     "METRICS.md",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "cli",
     "clippy.toml",
     "config",
