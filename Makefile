@@ -6,10 +6,10 @@ workspace := --workspace --locked
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format licences docs unit e2e bench generate clean
+.PHONY: help demo test lint format licences docs unit e2e bench dist dist-check generate clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## Build, then watch loadproof measure a simulated engine
 	@scripts/setup rust cc
@@ -47,6 +47,14 @@ e2e: ## The binary against llama.cpp and Prometheus
 bench: ## Micro-benchmarks of the token path
 	@scripts/setup rust cc
 	$(cargo) bench $(workspace) --bench '*'
+
+dist: ## The static binary, the list of what is in it and checksums, in dist/
+	@scripts/setup rust cc cyclonedx
+	@scripts/dist
+
+dist-check: ## Build it in two folders: the bytes must be equal
+	@scripts/setup rust cc cyclonedx
+	@scripts/dist --check
 
 generate: ## Write anew what is generated: METRICS.md, docs/CONFIG.md, docs/HOSTILE-STREAMS.md, dashboard and rules
 	@scripts/setup rust cc
