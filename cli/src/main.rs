@@ -11,6 +11,10 @@ mod output;
 use clap::Parser;
 use std::process::ExitCode;
 
+/// What a crowd of clients held goes back to the system when they have gone: glibc keeps it, for the life of the process.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     match args::Args::try_parse() {
         Ok(args) => commands::run(args.command)

@@ -56,6 +56,7 @@ pub fn check(sources: &Sources<'_>) -> Result<Effective, Faults> {
 fn checked(reader: &mut Reader) -> Checked {
     Checked {
         listen: reader.take(&keys::LISTEN),
+        half_close: reader.take(&keys::HALF_CLOSE),
         routes: reader.take(&keys::ROUTES),
         admin: reader.take(&keys::ADMIN_LISTEN),
         upstream: upstream(reader),

@@ -13,6 +13,8 @@ pub struct Checked {
     pub listen: SocketAddr,
     /// Where metrics and status are served. Key `admin.listen`, default `127.0.0.1:9464`.
     pub admin: SocketAddr,
+    /// What the end of a client's side means: `half_close`, default `abort`.
+    pub half_close: HalfClose,
     /// Paths that are served as a route of another name: `routes`, default none.
     pub routes: Vec<Route>,
     /// How to reach the engine.
@@ -31,6 +33,15 @@ pub struct Checked {
     pub drain: Drain,
     /// Logging.
     pub log: Log,
+}
+
+/// What it means that a client of HTTP/1.1 ends its side while it is owed an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HalfClose {
+    /// It has gone.
+    Abort,
+    /// It wants its answer.
+    Serve,
 }
 
 /// The engine and how to reach it.

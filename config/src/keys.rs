@@ -6,12 +6,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::checked::{Accumulation, EngineProtocol, Level, LogFormat, Usage};
+use crate::checked::{Accumulation, EngineProtocol, HalfClose, Level, LogFormat, Usage};
 use crate::key::{AnyKey, Key, KeyDoc};
 use crate::kind::{
     ACCUMULATIONS, Address, Auto, Choice, Count, ENGINE_KINDS, ENGINE_PROTOCOLS, Engine, EngineUrl,
-    LEVELS, LOG_FORMATS, Label, List, ModelName, Order, RouteText, Size, TOGGLE, Time, TimeOrOff,
-    USAGES,
+    HALF_CLOSES, LEVELS, LOG_FORMATS, Label, List, ModelName, Order, RouteText, Size, TOGGLE, Time,
+    TimeOrOff, USAGES,
 };
 
 const KIB: u64 = 1 << 10;
@@ -75,6 +75,9 @@ table! {
         .flag("--listen")
         .doc("Where clients connect. Port 0 lets the system choose one.");
 
+    HALF_CLOSE: Choice<HalfClose> = Key::new("half_close", HALF_CLOSES, || HalfClose::Abort)
+        .doc("What it means that a client of HTTP/1.1 ends its side while it is owed an answer. `abort`: it has gone, and the \
+              engine is told. `serve`: it gets its answer; that it has gone is then seen by writing to it only.");
     ROUTES: List<RouteText> = Key::new("routes", ROUTE_TEXTS, Vec::new)
         .flag("--route")
         .doc("Paths of your own that are served as a known route, so that their answers are read. `*` stands for one segment.");

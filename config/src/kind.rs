@@ -20,7 +20,8 @@ use serde_json::Value;
 pub(crate) use address::Address;
 pub(crate) use auto::Auto;
 pub(crate) use choice::{
-    ACCUMULATIONS, Choice, ENGINE_KINDS, ENGINE_PROTOCOLS, LEVELS, LOG_FORMATS, TOGGLE, USAGES,
+    ACCUMULATIONS, Choice, ENGINE_KINDS, ENGINE_PROTOCOLS, HALF_CLOSES, LEVELS, LOG_FORMATS,
+    TOGGLE, USAGES,
 };
 pub(crate) use count::Count;
 pub(crate) use duration::{Time, TimeOrOff, spell as spell_duration};

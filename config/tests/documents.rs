@@ -36,6 +36,7 @@ fn example() -> loadproof_config::Effective {
 #[test]
 fn what_is_in_force_is_printed_with_where_it_came_from() {
     let expected = r##"listen: 0.0.0.0:8000 # c.yaml:1:9
+half_close: abort # default
 routes: [] # default
 admin:
   listen: 127.0.0.1:9464 # default

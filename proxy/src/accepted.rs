@@ -50,6 +50,8 @@ pub(crate) struct ClientSide {
     flushes: AtomicU64,
     /// Bodies that wait for a flush before they break; several on HTTP/2.
     at_flush: Mutex<Vec<Waker>>,
+    /// Answers that were begun to be made.
+    asked: AtomicU64,
     /// Answers that are over, however they ended.
     answered: AtomicU64,
     /// What is wrong with the body of the request that is being served, or with the connection.
@@ -80,6 +82,16 @@ impl ClientSide {
 
     pub(crate) fn answered(&self) -> u64 {
         self.answered.load(Relaxed)
+    }
+
+    /// An answer is on its way.
+    pub(crate) fn on_asked(&self) {
+        self.asked.fetch_add(1, Relaxed);
+    }
+
+    /// Whether some answer is not over yet.
+    pub(crate) fn is_owed(&self) -> bool {
+        self.answered() < self.asked.load(Relaxed)
     }
 
     /// The server has let go of an answer: all of it was written or queued for writing, or it broke off.
@@ -217,6 +229,7 @@ impl Accepted {
             too_slow: AtomicBool::new(false),
             flushes: AtomicU64::new(0),
             at_flush: Mutex::default(),
+            asked: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             broken: OnceLock::new(),
             new_streams: Mutex::new(Rate::per_second(limits.new_streams)),
@@ -358,6 +371,7 @@ impl AsyncWrite for Accepted {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        this.intake.watch(&mut *this.socket, &this.side, cx)?;
         let flushed = ready!(Pin::new(&mut this.socket).poll_flush(cx));
         this.side.on_flush();
         this.intake.on_flush(&this.side, cx);

@@ -10,6 +10,7 @@ use crate::phase::{Phase, PhaseCell};
 use crate::portrait::Portrait;
 use crate::tasks::Tasks;
 use bytes::Bytes;
+use config::HalfClose;
 use exporter::{Exporter, negotiate};
 use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
@@ -38,6 +39,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     head_fields: 100,
     head_timeout: PATIENCE,
     client_idle: PATIENCE,
+    half_close: HalfClose::Abort,
     client_write: PATIENCE,
     client_rate: 0,
     control_frames: 0,

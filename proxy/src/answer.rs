@@ -14,6 +14,7 @@ pub(crate) struct Answering(Arc<ClientSide>);
 
 impl Answering {
     pub(crate) fn new(client: Arc<ClientSide>) -> Self {
+        client.on_asked();
         Self(client)
     }
 

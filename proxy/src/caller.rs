@@ -3,6 +3,7 @@
 use crate::accepted::ClientSide;
 use crate::guard::Fault;
 use measure::{End, Nanos};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use upstream::Client;
@@ -12,6 +13,7 @@ use upstream::Client;
 pub(crate) struct Caller {
     side: Arc<ClientSide>,
     broken: OnceLock<Fault>,
+    too_slow: AtomicBool,
 }
 
 impl Caller {
@@ -19,6 +21,7 @@ impl Caller {
         Self {
             side,
             broken: OnceLock::new(),
+            too_slow: AtomicBool::new(false),
         }
     }
 
@@ -32,6 +35,11 @@ impl Caller {
         if self.broken.set(fault).is_ok() {
             self.side.on_refused(fault);
         }
+    }
+
+    /// The client doesn't take its answer.
+    pub(crate) fn on_too_slow(&self) {
+        self.too_slow.store(true, Relaxed);
     }
 
     /// The read that brought the request.
@@ -53,6 +61,7 @@ impl Client for Caller {
     fn parting(&self) -> End {
         match (self.side.parting(), self.broken.get()) {
             (End::ClientGone, Some(fault)) => fault.end(),
+            (End::ClientGone, None) if self.too_slow.load(Relaxed) => End::SlowClient,
             (end, _) => end,
         }
     }

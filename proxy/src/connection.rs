@@ -1,21 +1,26 @@
 //! One client's connection, from the first byte to the last.
 
-use crate::accepted::Accepted;
+use crate::accepted::{Accepted, ClientSide};
+use crate::deadline::{Deadline, Wait};
 use crate::driven::{Driven, Side};
 use crate::intake::Protocol;
 use crate::relay::{Relay, Service};
 use crate::tasks::Tasks;
+use config::HalfClose;
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// Write buffer of a connection, in bytes: hyper's default of 400 KiB would be what a stuck client holds.
-const BUFFER: usize = 64 * 1024;
+/// Buffer of a connection of HTTP/1, in bytes: hyper's default of 400 KiB would be what a stuck client holds.
+const BUFFER: usize = 32 * 1024;
+
+/// What the server keeps of the answer of one stream, in bytes.
+const SEND_BUFFER: usize = 64 * 1024;
 
 /// Bounds on one client's connection.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +29,8 @@ pub(crate) struct ConnectionLimits {
     pub(crate) head_fields: usize,
     pub(crate) head_timeout: Duration,
     pub(crate) client_idle: Duration,
+    /// A client that has ended its side is served.
+    pub(crate) half_close: HalfClose,
     pub(crate) client_write: Duration,
     /// Bytes a second over a minute that a client must take while some wait; 0 is any.
     pub(crate) client_rate: u64,
@@ -65,7 +72,7 @@ pub(crate) async fn serve(
     match protocol {
         Protocol::Http1 => Driven::new(http1(socket, service, limits), &tasks).await,
         Protocol::Http2 => {
-            Driven::new(http2(socket, service, &tasks), &tasks).await;
+            Driven::new(http2(socket, service, &tasks, limits), &tasks).await;
             let last_word = client.say_last_word();
             tasks.hard_stop().run_until_cancelled(last_word).await;
         }
@@ -77,12 +84,14 @@ struct Http1(Pin<Box<http1::Connection<TokioIo<Accepted>, Service>>>);
 fn http1(socket: Accepted, service: Service, limits: ConnectionLimits) -> Http1 {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        .half_close(limits.half_close == HalfClose::Serve)
         // A second line behind the guard, which has whole heads only to give. This runs from the moment that a head is
         // waited for.
         .header_read_timeout(limits.client_idle + limits.head_timeout)
         .max_headers(limits.head_fields)
         .max_header_size(limits.head_bytes)
-        .max_buf_size(BUFFER.max(limits.head_bytes))
+        // A whole head fits in, and the byte by which one would be too long.
+        .max_buf_size(BUFFER.max(limits.head_bytes.saturating_add(1)))
         .preserve_header_case(true)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(socket), service);
@@ -103,9 +112,16 @@ impl Side for Http1 {
     }
 }
 
-struct Http2(Pin<Box<http2::Connection<TokioIo<Accepted>, Service, Streams>>>);
+struct Http2 {
+    connection: Pin<Box<http2::Connection<TokioIo<Accepted>, Service, Streams>>>,
+    client: Arc<ClientSide>,
+    limits: ConnectionLimits,
+    idle: Deadline,
+    closing: bool,
+}
 
-fn http2(socket: Accepted, service: Service, tasks: &Tasks) -> Http2 {
+fn http2(socket: Accepted, service: Service, tasks: &Tasks, limits: ConnectionLimits) -> Http2 {
+    let client = Arc::clone(&service.client);
     let connection = http2::Builder::new(Streams(tasks.clone()))
         .timer(TokioTimer::new())
         // All of them stated: what the libraries leave open by default has changed before.
@@ -113,25 +129,56 @@ fn http2(socket: Accepted, service: Service, tasks: &Tasks) -> Http2 {
         .max_concurrent_streams(100)
         .initial_stream_window_size(64 * 1024)
         .initial_connection_window_size(1024 * 1024)
-        .max_send_buf_size(BUFFER)
+        .max_send_buf_size(SEND_BUFFER)
         .max_local_error_reset_streams(32)
         .max_pending_accept_reset_streams(20)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(socket), service);
-    Http2(Box::pin(connection))
+    Http2 {
+        connection: Box::pin(connection),
+        client,
+        limits,
+        idle: Deadline::default(),
+        closing: false,
+    }
+}
+
+impl Http2 {
+    /// Ready when nothing was asked for too long, and the client has been told and given a while to go. An answer that it
+    /// does not take holds nobody: what the server has taken of it goes with the connection.
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.client.is_owed() {
+            self.idle.lift();
+            return Poll::Pending;
+        }
+        if !self.closing {
+            ready!(self.idle.poll(Wait::Idle, self.limits.client_idle, cx));
+            self.closing = true;
+            self.connection.as_mut().graceful_shutdown();
+            let ended = self.connection.as_mut().poll(cx).map(log_end);
+            if ended.is_ready() {
+                return ended;
+            }
+        }
+        self.idle.poll(Wait::Head, self.limits.head_timeout, cx)
+    }
 }
 
 impl Future for Http2 {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().poll(cx).map(log_end)
+        let ended = self.connection.as_mut().poll(cx).map(log_end);
+        if ended.is_ready() {
+            return ended;
+        }
+        self.poll_idle(cx)
     }
 }
 
 impl Side for Http2 {
     fn close(mut self: Pin<&mut Self>) {
-        self.0.as_mut().graceful_shutdown();
+        self.connection.as_mut().graceful_shutdown();
     }
 }
 

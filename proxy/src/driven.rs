@@ -19,7 +19,17 @@ const ENGINES: usize = 0;
 const CLIENT: usize = 1;
 const SIGNAL: usize = 2;
 
-type Adopted = Arc<Mutex<Vec<Engine>>>;
+/// Becomes ready when the task is to end.
+type Watch = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+type Adopted = Arc<Mutex<Family>>;
+
+/// What a client's side has begun in its turn.
+#[derive(Default)]
+struct Family {
+    engines: Vec<Engine>,
+    watch: Option<Watch>,
+}
 
 tokio::task_local! {
     static ADOPTED: Adopted;
@@ -29,11 +39,17 @@ tokio::task_local! {
 pub(crate) fn adopt(engine: Engine) -> Result<(), Engine> {
     match ADOPTED.try_with(Arc::clone) {
         Ok(adopted) => {
-            adopted.lock().push(engine);
+            adopted.lock().engines.push(engine);
             Ok(())
         }
         Err(_) => Err(engine),
     }
+}
+
+/// Ends the task that is running, and all that is in it, when `watch` is ready.
+pub(crate) fn end_with(watch: impl Future<Output = ()> + Send + 'static) {
+    // Without such a task there is nothing to end.
+    let _ = ADOPTED.try_with(|adopted| adopted.lock().watch = Some(Box::pin(watch)));
 }
 
 /// The client's side of a task.
@@ -46,6 +62,7 @@ pub(crate) trait Side: Future<Output = ()> + Send {
 pub(crate) struct Driven {
     client: Pin<Box<dyn Side>>,
     engines: Vec<Engine>,
+    watch: Option<Watch>,
     adopted: Adopted,
     signal: Signal,
     parts: Parts<3>,
@@ -68,6 +85,7 @@ impl Driven {
         Self {
             client: Box::pin(client),
             engines: Vec::new(),
+            watch: None,
             adopted: Adopted::default(),
             signal,
             parts: Parts::new(),
@@ -98,6 +116,7 @@ impl Future for Driven {
         let Self {
             client,
             engines,
+            watch,
             adopted,
             signal,
             parts,
@@ -116,6 +135,12 @@ impl Future for Driven {
             if woken.has(ENGINES) {
                 let cx = &mut Context::from_waker(parts.waker(ENGINES));
                 engines.retain_mut(|engine| engine.as_mut().poll(cx).is_pending());
+                if watch
+                    .as_mut()
+                    .is_some_and(|watch| watch.as_mut().poll(cx).is_ready())
+                {
+                    return Poll::Ready(());
+                }
             }
             if woken.has(CLIENT) {
                 let cx = &mut Context::from_waker(parts.waker(CLIENT));
@@ -126,8 +151,11 @@ impl Future for Driven {
                     return Poll::Ready(());
                 }
                 let mut new = adopted.lock();
-                if !new.is_empty() {
-                    engines.append(&mut new);
+                if !new.engines.is_empty() || new.watch.is_some() {
+                    engines.append(&mut new.engines);
+                    if let Some(new) = new.watch.take() {
+                        *watch = Some(new);
+                    }
                     parts.mark(ENGINES);
                 }
             }

@@ -13,6 +13,7 @@ use crate::deadline::{Deadline, Wait};
 use crate::guard::{Fault, Guard, GuardLimits};
 use crate::refusal::Refusal;
 use bytes::{Buf, BufMut, BytesMut};
+use config::HalfClose;
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
@@ -151,6 +152,27 @@ impl Intake {
                 return Poll::Ready(Ok(()));
             }
         }
+    }
+
+    /// Looks for the client's going while the server doesn't, which is so for as long as it serves one that may have ended
+    /// its side. An end is none then; a reset is.
+    pub(crate) fn watch(
+        &mut self,
+        socket: &mut dyn Socket,
+        side: &ClientSide,
+        cx: &mut Context<'_>,
+    ) -> io::Result<()> {
+        while let Some(guarded) = &self.guarded
+            && guarded.limits.half_close == HalfClose::Serve
+            && guarded.over.is_none()
+            && !guarded.wants_more()
+        {
+            match self.poll_hold(socket, side, cx) {
+                Poll::Ready(read) => read?,
+                Poll::Pending => break,
+            }
+        }
+        Ok(())
     }
 
     /// All that the server had was written. If that was the last of an answer, the next request may come.

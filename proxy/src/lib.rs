@@ -29,6 +29,7 @@ mod refusal;
 mod relay;
 mod routes;
 mod signals;
+mod stalled;
 mod tasks;
 
 pub use signals::Signals;
@@ -326,6 +327,7 @@ fn connection_limits(config: &Checked) -> ConnectionLimits {
         head_fields: config.limits.head_fields,
         head_timeout: config.limits.head_timeout,
         client_idle: config.limits.client_idle,
+        half_close: config.half_close,
         client_write: config.limits.client_write,
         client_rate: config.limits.client_rate,
         control_frames: config.limits.http2_control_frames,

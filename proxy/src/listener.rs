@@ -42,7 +42,7 @@ impl Acceptor {
                 Ok((stream, _)) if self.tasks.open() >= self.most_connections => {
                     self.turn_away(&stream);
                 }
-                Ok((stream, _)) => match prepare(&stream) {
+                Ok((stream, _)) => match upstream::prepare(&stream) {
                     Ok(()) => self.serve(Box::new(stream)),
                     Err(error) => tracing::debug!(%error, "a client's socket could not be set up"),
                 },
@@ -70,16 +70,6 @@ impl Acceptor {
         };
         let _ = stream.try_write(&refusal.raw());
     }
-}
-
-/// A lone token must leave at once; a peer that lost power must be noticed.
-fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let keepalive = socket2::TcpKeepalive::new()
-        .with_time(Duration::from_secs(30))
-        .with_interval(Duration::from_secs(10))
-        .with_retries(3);
-    socket2::SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
 fn is_one_client(error: &io::Error) -> bool {

@@ -14,6 +14,7 @@ use crate::ledger::Ledger;
 use crate::paced_body::PacedBody;
 use crate::refusal::Refusal;
 use crate::routes::Routes;
+use crate::stalled::{TakingPace, stalled};
 use config::{Checked, EngineProtocol};
 use h2::Reason;
 use http::{Method, Request, Response, Version, header, request};
@@ -39,6 +40,7 @@ pub(crate) struct Relay {
     kind: Option<EngineKind>,
     pub(crate) body_limit: u64,
     body_pace: BodyPace,
+    taking: TakingPace,
     /// `limits.http2_new_streams`
     new_streams: u32,
     protocol: EngineProtocol,
@@ -76,6 +78,10 @@ impl Relay {
             body_pace: BodyPace {
                 pause: config.limits.body_pause,
                 least: config.limits.body_rate,
+            },
+            taking: TakingPace {
+                every: config.limits.client_write,
+                least: config.limits.client_rate,
             },
             new_streams: config.limits.http2_new_streams,
             protocol: config.upstream.protocol,
@@ -161,6 +167,7 @@ impl Relay {
             return Err(refusal);
         }
         let asked = request.method().clone();
+        let by_http2 = request.version() == Version::HTTP_2;
         let request = self.forwarded(request, &client);
         let observed = match measured {
             Measured::Nothing => Observation::Nothing,
@@ -179,6 +186,9 @@ impl Relay {
             .await
             .map_err(|failure| refusal(&failure, client.broken()))?
             .into_parts();
+        if by_http2 {
+            driven::end_with(stalled(body.view(), self.taking, client));
+        }
         hop::to_client(&mut head, &asked);
         Ok(Response::from_parts(head, body))
     }

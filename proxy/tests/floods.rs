@@ -273,3 +273,24 @@ async fn fault_44_a_body_of_another_length_than_stated_is_reset_and_the_engine_t
         assert_eq!((reached.open(), house.proxy.in_flight().prefill()), (0, 0));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn fault_42_windows_of_one_byte_hold_little_and_not_for_long() {
+    const STREAMS: u32 = 90;
+    for (bytes, ms) in [(0, 1_000), (1, 1_000)] {
+        let (engine, reached) = engine(50 * 1024 * 1024);
+        let mut house = House::new(&engine, "");
+        let ending = sip(&house, STREAMS, (bytes, ms, 90)).await;
+        assert_eq!(reached.heads(), 90, "{ending:?}");
+        // Each has a queue of its own (256 KiB), a piece of it and what the server has taken before it, what is read ahead
+        // behind it, and the pipe to the engine (64 KiB each); all of them share the budget.
+        let bound = 90 * (256 + 6 * 64) * 1024 + 64 * 1024 * 1024;
+        assert!(reached.written() <= bound, "{} bytes", reached.written());
+        for _ in 0..STREAMS {
+            assert_eq!(house.record().await.outcome, measure::Outcome::SlowClient);
+        }
+        assert_eq!(reached.open(), 0, "the engine was told of each");
+        another_client_is_served(&house).await;
+        house.is_quiet().await;
+    }
+}

@@ -570,3 +570,55 @@ async fn fault_48_an_early_answer_to_an_upload_survives_the_end_of_the_connectio
         );
     }
 }
+
+/// A client that ends its side in the middle of its answer; returns what came after that, and how the exchange ended.
+async fn half_closed(yaml: &str) -> (String, Outcome) {
+    let (cut, _heard) = mpsc::channel(1);
+    let mut house = House::new(&streaming(cut), yaml);
+    let mut client = house.client();
+    write(&mut client, &chat_request()).await;
+    pause(50).await;
+    client.shutdown().await.unwrap();
+    let all = read_all(&mut client).await;
+    let outcome = house.record().await.outcome;
+    house.is_quiet().await;
+    (all, outcome)
+}
+
+#[tokio::test(start_paused = true)]
+async fn fault_08_a_client_that_ends_its_side_has_gone_unless_it_is_to_be_served() {
+    let (all, outcome) = half_closed("").await;
+    assert!(!all.contains(DONE), "{all}");
+    assert_eq!(outcome, Outcome::ClientAbortPrefill);
+    let (all, outcome) = half_closed("half_close: serve\n").await;
+    let (_, body) = all.split_once("\r\n\r\n").unwrap();
+    assert_eq!(dechunk(body), (three_tokens(), true));
+    assert_eq!(outcome, Outcome::Ok);
+}
+
+/// Over TCP, since a pipe knows no reset.
+#[tokio::test]
+async fn fault_08_a_reset_is_no_end_of_ones_side() {
+    let (told, mut heard) = mpsc::channel(1);
+    let engine = Engine::new(move |mut socket| {
+        let told = told.clone();
+        async move {
+            read_request(&mut socket).await;
+            told.send(()).await.unwrap();
+            read_all(&mut socket).await;
+        }
+    });
+    let mut house = House::new(&engine, "half_close: serve\n");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (client, accepted) = tokio::join!(
+        TcpStream::connect(listener.local_addr().unwrap()),
+        listener.accept()
+    );
+    let (mut client, (socket, _)) = (client.unwrap(), accepted.unwrap());
+    house.proxy.serve(Box::new(socket));
+    client.write_all(chat_request().as_bytes()).await.unwrap();
+    heard.recv().await.unwrap();
+    client.set_zero_linger().unwrap();
+    drop(client);
+    assert_eq!(house.record().await.outcome, Outcome::ClientAbortPrefill);
+}

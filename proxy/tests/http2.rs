@@ -157,3 +157,27 @@ async fn a_truncated_answer_is_a_reset_stream_with_all_that_came_before() {
     assert_eq!(house.record().await.outcome, Outcome::UpstreamTruncated);
     house.is_quiet().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn fault_32_a_connection_without_streams_is_closed_and_one_with_a_long_prefill_is_not() {
+    let engine = Engine::new(|mut socket| async move {
+        read_request(&mut socket).await;
+        pause(1_800_000).await;
+        write(
+            &mut socket,
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}",
+        )
+        .await;
+    });
+    let house = House::new(&engine, "");
+    let mut tasks = JoinSet::new();
+    let sender = connect(&house, &mut tasks).await;
+    let (answer, _stream) = chat(&sender).await;
+    assert_eq!(read(answer).await.unwrap(), "{}", "half an hour later");
+    drop(_stream);
+    let done = tasks.join_next();
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(64), done).await;
+    assert!(ended.is_err(), "it may be used again for a minute");
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(12), tasks.join_next()).await;
+    assert!(ended.is_ok(), "and not for longer");
+}

@@ -28,7 +28,7 @@ mod watch;
 
 pub use calls::{ObservedCalls, Opener};
 pub use clock::Clock;
-pub use connect::{Connecting, Connector, TcpConnector};
+pub use connect::{Connecting, Connector, TcpConnector, prepare};
 pub use failure::Failure;
 pub use injection::UsageInjection;
 pub use live::Live;
@@ -36,7 +36,7 @@ pub use observer::{Habits, Observed};
 pub use parts::{PartSet, Parts};
 pub use patience::PatienceLimits;
 pub use pool::PoolLimits;
-pub use queue::{Budget, Client, QueueLimits, RelayBody};
+pub use queue::{Budget, Client, QueueLimits, QueueView, RelayBody, Standing};
 pub use stamped::{Socket, SocketStamps, Stamped};
 pub use upload::{BodyError, RequestBody};
 

@@ -19,7 +19,7 @@ use std::task::{Context, Poll, Waker};
 use crate::Failure;
 
 /// Pieces that wait are joined into one write up to this many bytes.
-const JOIN_BYTES: usize = 64 * 1024;
+const JOIN_BYTES: usize = 32 * 1024;
 
 /// Bounds of a queue, in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +77,10 @@ struct Inner {
     borrowed: usize,
     full: bool,
     oldest: Option<Nanos>,
+    /// Bytes that the reader took, ever.
+    taken: u64,
+    /// How often it took the last that waited.
+    drained: u64,
     ended: Option<Ended>,
     reader_gone: bool,
     /// The reader left while pieces waited.
@@ -171,6 +175,8 @@ pub(crate) fn queue(
         borrowed: 0,
         full: false,
         oldest: None,
+        taken: 0,
+        drained: 0,
         ended: None,
         reader_gone: false,
         lost: false,
@@ -339,6 +345,8 @@ impl QueueReader {
         }
         let piece = take_joined(&mut inner.pieces);
         inner.bytes -= piece.len();
+        inner.taken = inner.taken.saturating_add(piece.len() as u64);
+        inner.drained += u64::from(inner.pieces.is_empty());
         let due = inner.bytes.saturating_sub(self.shared.limits.own);
         if inner.borrowed > due {
             self.shared.budget.give(inner.borrowed - due);
@@ -402,7 +410,39 @@ pub struct RelayBody {
     done: bool,
 }
 
+/// How a queue stands, for whoever wants to know whether its reader takes anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Bytes that wait.
+    pub waiting: usize,
+    /// Bytes that the reader has taken since the beginning.
+    pub taken: u64,
+    /// How often it has taken the last that waited.
+    pub drained: u64,
+}
+
+/// A look at the queue of one exchange, which holds nothing up.
+#[derive(Debug, Clone)]
+pub struct QueueView(Arc<Shared>);
+
+impl QueueView {
+    /// How it stands now.
+    pub fn standing(&self) -> Standing {
+        let inner = self.0.inner.lock();
+        Standing {
+            waiting: inner.bytes,
+            taken: inner.taken,
+            drained: inner.drained,
+        }
+    }
+}
+
 impl RelayBody {
+    /// A look at the queue that it is the end of.
+    pub fn view(&self) -> QueueView {
+        QueueView(Arc::clone(&self.queue.shared))
+    }
+
     /// Looks whether the engine's head was all of its answer.
     pub(crate) fn end_if_over(mut self) -> Self {
         self.done = self.queue.is_over();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Scalar;
-use crate::checked::{Accumulation, EngineProtocol, Level, LogFormat, Usage};
+use crate::checked::{Accumulation, EngineProtocol, HalfClose, Level, LogFormat, Usage};
 use crate::fault::Complaint;
 
 /// A word that stands for a `T`.
@@ -26,6 +26,12 @@ pub(crate) const ENGINE_PROTOCOLS: Choice<EngineProtocol> = Choice {
         ("http1", EngineProtocol::Http1),
         ("http2", EngineProtocol::Http2),
     ],
+};
+
+/// What the end of a client's side means.
+pub(crate) const HALF_CLOSES: Choice<HalfClose> = Choice {
+    name: "word",
+    options: &[("abort", HalfClose::Abort), ("serve", HalfClose::Serve)],
 };
 
 /// Kinds of engine, by their names; none is not known yet.

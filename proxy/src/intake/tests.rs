@@ -2,6 +2,7 @@
 
 use crate::accepted::{Accepted, Tally};
 use crate::connection::ConnectionLimits;
+use config::HalfClose;
 use measure::Nanos;
 use std::io;
 use std::pin::Pin;
@@ -18,6 +19,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     head_fields: 10,
     head_timeout: Duration::from_secs(10),
     client_idle: Duration::from_secs(65),
+    half_close: HalfClose::Abort,
     client_write: Duration::from_secs(30),
     client_rate: 0,
     control_frames: 1_000,

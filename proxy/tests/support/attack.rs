@@ -140,6 +140,38 @@ async fn serve(mut socket: DuplexStream, answer: usize, reached: &Reached) -> Op
     }
 }
 
+/// Asks for `streams` answers with a window of one byte for each, and opens each window by `bytes` every `ms`, for `rounds`;
+/// returns what came back.
+pub(crate) async fn sip(house: &House, streams: u32, pace: (u32, u32, usize)) -> Ending {
+    let (bytes, ms, rounds) = pace;
+    let (mut reader, mut writer) = tokio::io::split(house.client());
+    let one_byte = frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 1]);
+    let mut begin = [PREFACE, &one_byte].concat();
+    for index in 0..streams {
+        begin.extend(request(index, &chat()));
+    }
+    let mut heard = Vec::new();
+    let write = async {
+        writer.write_all(&begin).await.unwrap();
+        for _ in 0..rounds {
+            pause(ms).await;
+            for index in 0..streams * u32::from(bytes > 0) {
+                let update = frame(WINDOW_UPDATE, 0, stream(index), &bytes.to_be_bytes());
+                if writer.write_all(&update).await.is_err() {
+                    return;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = write => {}
+        _ended = reader.read_to_end(&mut heard) => {}
+    }
+    let mut ending = Ending::default();
+    tell(&heard, &mut ending);
+    ending
+}
+
 /// How an attack ended.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
