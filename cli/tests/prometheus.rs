@@ -75,9 +75,9 @@ async fn load(clock: Clock) -> Loaded {
     let config = checked(engine.local_addr().unwrap());
     tasks.spawn(async move { server.serve(engine, std::future::pending()).await.unwrap() });
 
-    let listeners = Listeners::bind(&config).await.unwrap();
+    let listeners = Listeners::bind(&config).unwrap();
     let (data, admin) = (
-        listeners.data.local_addr().unwrap(),
+        listeners.data.address().unwrap(),
         listeners.admin.local_addr().unwrap(),
     );
     let (feed, mut records) = mpsc::channel(1024);
@@ -86,7 +86,7 @@ async fn load(clock: Clock) -> Loaded {
         Parts {
             clock,
             feed: Some(feed),
-            ..Parts::tcp(&config, String::new())
+            ..Parts::of(&config, String::new())
         },
     )
     .unwrap();

@@ -89,10 +89,8 @@ fn checked(reader: &mut Reader) -> Checked {
 }
 
 fn upstream(reader: &mut Reader) -> Upstream {
-    let engine = reader.take(&keys::UPSTREAM_URL);
     Upstream {
-        host: engine.host,
-        port: engine.port,
+        at: reader.take(&keys::UPSTREAM_URL),
         protocol: reader.take(&keys::UPSTREAM_PROTOCOL),
         connect_timeout: reader.take(&keys::UPSTREAM_CONNECT_TIMEOUT),
         idle_timeout: reader.take(&keys::UPSTREAM_IDLE_TIMEOUT),

@@ -2,15 +2,17 @@
 //!
 //! Built only by [`crate::check()`]; every value is in its range, every duration is a [`Duration`], every default is in.
 
-use crate::kind::Route;
+use crate::kind::{Route, unix_path};
+use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Everything `loadproof proxy` needs to know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
     /// Where clients connect. Key `listen`, default `127.0.0.1:8080`.
-    pub listen: SocketAddr,
+    pub listen: Listen,
     /// Where metrics and status are served. Key `admin.listen`, default `127.0.0.1:9464`.
     pub admin: SocketAddr,
     /// What the end of a client's side means: `half_close`, default `abort`.
@@ -44,13 +46,34 @@ pub enum HalfClose {
     Serve,
 }
 
+/// A place where clients connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// By TCP. `::` takes connections of both versions.
+    Tcp(SocketAddr),
+    /// A Unix socket of ours, absolute.
+    Unix(PathBuf),
+}
+
+/// Where the engine listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EngineAt {
+    /// `http://HOST:PORT`
+    Tcp {
+        /// Name or address; one of version 6 stands without brackets.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+    /// Its Unix socket, absolute: `unix:/PATH`.
+    Unix(PathBuf),
+}
+
 /// The engine and how to reach it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upstream {
-    /// Host name or address, from `upstream.url` (`http://HOST:PORT`, no path).
-    pub host: String,
-    /// Port, from `upstream.url`.
-    pub port: u16,
+    /// Where it is: `upstream.url`.
+    pub at: EngineAt,
     /// What is spoken to it: `upstream.protocol`, default `auto`.
     pub protocol: EngineProtocol,
     /// `upstream.connect_timeout`, default 2 s.
@@ -228,4 +251,38 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+// --------------------------------------------------------------------------------------------------------- Listen
+
+impl Listen {
+    /// Address and port, where it is one.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) => Some(*address),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => f.write_str(&unix_path::show(path)),
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------- EngineAt
+
+impl fmt::Display for EngineAt {
+    /// As `upstream.url` would be written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "http://[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "http://{host}:{port}"),
+            Self::Unix(path) => f.write_str(&unix_path::show(path)),
+        }
+    }
 }

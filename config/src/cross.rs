@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use crate::checked::{Checked, Shape};
+use crate::checked::{Checked, EngineAt, Listen, Shape};
 use crate::keys;
 use crate::kind::spell_duration;
 use crate::reader::Reader;
@@ -47,7 +47,11 @@ fn listeners_differ(checked: &Checked, reader: &mut Reader) {
     let (Some(data), Some(admin)) = (reader.sound("listen"), reader.sound("admin.listen")) else {
         return;
     };
-    if meets(checked.listen, checked.admin) {
+    if checked
+        .listen
+        .address()
+        .is_some_and(|listen| meets(listen, checked.admin))
+    {
         let wrong = format!("{data} and {admin} take the same port");
         reader.conflict(
             (&admin, &data),
@@ -59,20 +63,27 @@ fn listeners_differ(checked: &Checked, reader: &mut Reader) {
 
 /// A request that came back to us would go round until every connection is taken.
 fn engine_is_not_us(checked: &Checked, reader: &mut Reader) {
-    let upstream = &checked.upstream;
-    let addresses = addresses_of(&upstream.host);
-    for (path, listener) in [("listen", checked.listen), ("admin.listen", checked.admin)] {
+    let engine_at = &checked.upstream.at;
+    let admin = Listen::Tcp(checked.admin);
+    for (path, listener) in [("listen", &checked.listen), ("admin.listen", &admin)] {
         let (Some(engine), Some(ours)) = (reader.sound("upstream.url"), reader.sound(path)) else {
             continue;
         };
-        let mut engine_at = addresses
-            .iter()
-            .map(|address| SocketAddr::new(*address, upstream.port));
-        if engine_at.any(|address| meets(address, listener)) {
+        if leads_to(engine_at, listener) {
             let wrong = format!("the engine's address is our own {ours}");
-            let fix = "give the port on which the engine listens".to_owned();
+            let fix = "give the place at which the engine listens".to_owned();
             reader.conflict((&engine, &ours), wrong, fix);
         }
+    }
+}
+
+fn leads_to(engine: &EngineAt, listener: &Listen) -> bool {
+    match (engine, listener) {
+        (EngineAt::Tcp { host, port, .. }, Listen::Tcp(ours)) => addresses_of(host)
+            .iter()
+            .any(|address| meets(SocketAddr::new(*address, *port), *ours)),
+        (EngineAt::Unix(theirs), Listen::Unix(ours)) => theirs == ours,
+        _ => false,
     }
 }
 

@@ -6,12 +6,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::checked::{Accumulation, EngineProtocol, HalfClose, Level, LogFormat, Usage};
+use crate::checked::{
+    Accumulation, EngineAt, EngineProtocol, HalfClose, Level, Listen, LogFormat, Usage,
+};
 use crate::key::{AnyKey, Key, KeyDoc};
 use crate::kind::{
-    ACCUMULATIONS, Address, Auto, Choice, Count, ENGINE_KINDS, ENGINE_PROTOCOLS, Engine, EngineUrl,
-    HALF_CLOSES, LEVELS, LOG_FORMATS, Label, List, ModelName, Order, RouteText, Size, TOGGLE, Time,
-    TimeOrOff, USAGES,
+    ACCUMULATIONS, Address, Auto, Choice, Count, ENGINE_KINDS, ENGINE_PROTOCOLS, EngineUrl,
+    HALF_CLOSES, LEVELS, LOG_FORMATS, Label, List, ListenText, ModelName, Order, RouteText, Size,
+    TOGGLE, Time, TimeOrOff, USAGES,
 };
 
 const KIB: u64 = 1 << 10;
@@ -71,9 +73,10 @@ macro_rules! table {
 }
 
 table! {
-    LISTEN: Address = Key::new("listen", Address, || loopback(8080))
+    LISTEN: ListenText = Key::new("listen", ListenText, || Listen::Tcp(loopback(8080)))
         .flag("--listen")
-        .doc("Where clients connect. Port 0 lets the system choose one.");
+        .doc("Where clients connect. Port 0 lets the system choose one; `[::]` takes connections of both IP versions. A Unix \
+              socket is made with mode 0600, and removed at the end.");
 
     HALF_CLOSE: Choice<HalfClose> = Key::new("half_close", HALF_CLOSES, || HalfClose::Abort)
         .doc("What it means that a client of HTTP/1.1 ends its side while it is owed an answer. `abort`: it has gone, and the \
@@ -88,7 +91,8 @@ table! {
 
     UPSTREAM_URL: EngineUrl = Key::required("upstream.url", EngineUrl, no_engine)
         .flag("--upstream")
-        .doc("The engine. The port must be given; a path, credentials and https are refused.");
+        .doc("The engine. The port must be given; a path, credentials and https are refused. A name is looked up at each new \
+              connection, and its addresses are tried in order.");
     UPSTREAM_PROTOCOL: Choice<EngineProtocol> = Key::new("upstream.protocol", ENGINE_PROTOCOLS, || EngineProtocol::Auto)
         .doc("What is spoken to the engine. `auto`: gRPC goes by HTTP/2 with prior knowledge, everything else by HTTP/1.1.");
     UPSTREAM_CONNECT_TIMEOUT: Time = Key::new("upstream.connect_timeout", time(MILLISECOND, MINUTE), || seconds(2))
@@ -247,8 +251,8 @@ fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
-fn no_engine() -> Engine {
-    Engine {
+fn no_engine() -> EngineAt {
+    EngineAt::Tcp {
         host: String::new(),
         port: 0,
     }

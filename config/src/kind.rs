@@ -11,9 +11,11 @@ mod duration;
 mod engine_url;
 mod label;
 mod list;
+mod listen;
 mod model_name;
 mod route;
 mod size;
+pub(crate) mod unix_path;
 
 use serde_json::Value;
 
@@ -25,9 +27,10 @@ pub(crate) use choice::{
 };
 pub(crate) use count::Count;
 pub(crate) use duration::{Time, TimeOrOff, spell as spell_duration};
-pub(crate) use engine_url::{Engine, EngineUrl};
+pub(crate) use engine_url::EngineUrl;
 pub(crate) use label::Label;
 pub(crate) use list::{List, Order};
+pub(crate) use listen::ListenText;
 pub(crate) use model_name::ModelName;
 pub(crate) use route::RouteText;
 pub use route::{ROUTES, Route};

@@ -134,7 +134,7 @@ c.yaml:15:6: slo: a value where a section of keys belongs
 c.yaml:16:1: api_key: unknown key
   fix: remove it; known here are listen, half_close, routes, admin, upstream, engine, models, shape, slo, limits, drain, log
 upstream.url: not given, and it has no default
-  fix: give `http://HOST:PORT` by --upstream, LOADPROOF_UPSTREAM_URL or the file";
+  fix: give `http://HOST:PORT` or `unix:/PATH` by --upstream, LOADPROOF_UPSTREAM_URL or the file";
     assert_eq!(said, expected);
 }
 
@@ -252,7 +252,7 @@ fn values_that_cannot_both_hold_are_told_with_both_places() {
         ),
         (
             "listen: '[::]:8000'",
-            "c.yaml:1:17: upstream.url = http://127.0.0.1:8000: the engine's address is our own listen ([::]:8000, c.yaml:2:9)\n  fix: give the port on which the engine listens",
+            "c.yaml:1:17: upstream.url = http://127.0.0.1:8000: the engine's address is our own listen ([::]:8000, c.yaml:2:9)\n  fix: give the place at which the engine listens",
         ),
         ("listen: 127.0.0.1:0\nadmin: {listen: '127.0.0.1:0'}", "ok"),
         ("listen: 127.0.0.2:8000", "ok"),

@@ -129,15 +129,16 @@ fn the_configuration_is_where_the_sidecar_reads_it() {
 fn ports_are_those_that_the_configuration_opens() {
     let manifest = manifest();
     let checked = &manifest.effective.checked;
+    let listen = checked.listen.address().expect("a Service needs a port");
     assert!(
-        checked.listen.ip().is_unspecified(),
+        listen.ip().is_unspecified(),
         "the Service reaches the pod's own address"
     );
     assert!(
         checked.admin.ip().is_unspecified(),
         "the kubelet and Prometheus reach the pod's own address"
     );
-    assert_eq!(manifest.port("http"), u64::from(checked.listen.port()));
+    assert_eq!(manifest.port("http"), u64::from(listen.port()));
     assert_eq!(manifest.port("metrics"), u64::from(checked.admin.port()));
     assert_eq!(manifest.service["spec"]["ports"][0]["targetPort"], "http");
     assert_eq!(
@@ -149,10 +150,10 @@ fn ports_are_those_that_the_configuration_opens() {
 #[test]
 fn the_engine_listens_where_only_the_sidecar_reaches_it() {
     let manifest = manifest();
-    let upstream = &manifest.effective.checked.upstream;
-    assert_eq!(upstream.host, "127.0.0.1");
-    assert_eq!(manifest.engine_argument("host"), upstream.host);
-    assert_eq!(manifest.engine_argument("port"), upstream.port.to_string());
+    let engine = &manifest.effective.checked.upstream.at;
+    let (host, port) = ("127.0.0.1", manifest.engine_argument("port"));
+    assert_eq!(manifest.engine_argument("host"), host);
+    assert_eq!(engine.to_string(), format!("http://{host}:{port}"));
     assert_eq!(manifest.engine()["ports"], Value::Null);
     for probe in ["startupProbe", "readinessProbe"] {
         let asked = &manifest.engine()[probe]["httpGet"];

@@ -20,6 +20,7 @@ mod intake;
 mod ledger;
 mod lingering;
 mod listener;
+mod listening;
 mod pace;
 mod paced_body;
 mod phase;
@@ -31,11 +32,13 @@ mod routes;
 mod signals;
 mod stalled;
 mod tasks;
+mod unix_socket;
 
+pub use listening::Listening;
 pub use signals::Signals;
 
 use admin::Admin;
-use config::Checked;
+use config::{Checked, EngineAt, Listen};
 use connection::ConnectionLimits;
 use exporter::Exporter;
 use ledger::Ledger;
@@ -45,7 +48,6 @@ use phase::{Phase, PhaseCell};
 use portrait::Portrait;
 use relay::Relay;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tasks::Tasks;
@@ -53,7 +55,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use upstream::{
     Budget, Clock, Connector, Habits, Limits, PatienceLimits, PoolLimits, QueueLimits, Socket,
-    TcpConnector, Upstream, UsageInjection,
+    TcpConnector, UnixConnector, Upstream, UsageInjection,
 };
 
 /// Idle connections to the engine are looked through this often.
@@ -66,7 +68,7 @@ pub enum Error {
     #[error("cannot listen on {address} ({key})")]
     Listen {
         /// The address in the configuration.
-        address: SocketAddr,
+        address: String,
         /// Its key.
         key: &'static str,
         /// What the system said.
@@ -107,7 +109,7 @@ pub struct Parts {
 /// Two listeners, bound.
 pub struct Listeners {
     /// For clients.
-    pub data: TcpListener,
+    pub data: Listening,
     /// For metrics and probes.
     pub admin: TcpListener,
 }
@@ -120,11 +122,14 @@ pub struct Drained {
 }
 
 impl Parts {
-    /// To the engine that the configuration names, by TCP.
-    pub fn tcp(config: &Checked, config_view: String) -> Self {
-        let connector = TcpConnector::new(config.upstream.host.clone(), config.upstream.port);
+    /// To the engine that the configuration names.
+    pub fn of(config: &Checked, config_view: String) -> Self {
+        let connector: Arc<dyn Connector> = match &config.upstream.at {
+            EngineAt::Tcp { host, port } => Arc::new(TcpConnector::new(host.clone(), *port)),
+            EngineAt::Unix(path) => Arc::new(UnixConnector::new(path.clone())),
+        };
         Self {
-            connector: Arc::new(connector),
+            connector,
             clock: Clock::start(),
             config_view,
             feed: None,
@@ -133,23 +138,23 @@ impl Parts {
 }
 
 impl Listeners {
-    /// Binds both addresses of the configuration.
+    /// Binds both addresses of the configuration. Call it inside a runtime.
     ///
     /// # Errors
     /// [`Error::Listen`] with the address and its key.
-    pub async fn bind(config: &Checked) -> Result<Self, Error> {
-        let bind = |address, key| async move {
-            TcpListener::bind(address)
-                .await
-                .map_err(|source| Error::Listen {
-                    address,
-                    key,
-                    source,
-                })
+    pub fn bind(config: &Checked) -> Result<Self, Error> {
+        let admin = Listen::Tcp(config.admin);
+        let failed = |at: &Listen, key| {
+            let address = at.to_string();
+            move |source| Error::Listen {
+                address,
+                key,
+                source,
+            }
         };
         Ok(Self {
-            data: bind(config.listen, "listen").await?,
-            admin: bind(config.admin, "admin.listen").await?,
+            data: Listening::bind(&config.listen).map_err(failed(&config.listen, "listen"))?,
+            admin: listening::bind_tcp(config.admin).map_err(failed(&admin, "admin.listen"))?,
         })
     }
 }
@@ -217,9 +222,9 @@ impl Proxy {
         tasks.spawn_service(watch.run());
     }
 
-    /// The engine's authority, `host:port`.
+    /// The engine's place: `host:port` or `unix:/path`.
     pub fn engine(&self) -> &str {
-        self.acceptor.relay.upstream.authority()
+        self.acceptor.relay.upstream.place()
     }
 
     /// The metrics.

@@ -2,13 +2,13 @@
 
 use crate::accepted::{Accepted, Tally};
 use crate::connection::{self, ConnectionLimits};
+use crate::listening::{Listening, Stream};
 use crate::refusal::{Refusal, TOO_MANY_CONNECTIONS};
 use crate::relay::Relay;
 use crate::tasks::Tasks;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
 use upstream::{Clock, Socket};
 
 /// Pause after an accept that failed for want of file handles or memory.
@@ -36,14 +36,14 @@ impl Acceptor {
     }
 
     /// Accepts until the task is ended.
-    pub(crate) async fn run(self, listener: TcpListener) {
+    pub(crate) async fn run(self, listener: Listening) {
         loop {
             match listener.accept().await {
-                Ok((stream, _)) if self.tasks.open() >= self.most_connections => {
+                Ok(stream) if self.tasks.open() >= self.most_connections => {
                     self.turn_away(&stream);
                 }
-                Ok((stream, _)) => match upstream::prepare(&stream) {
-                    Ok(()) => self.serve(Box::new(stream)),
+                Ok(stream) => match stream.prepare() {
+                    Ok(()) => self.serve(stream.into_socket()),
                     Err(error) => tracing::debug!(%error, "a client's socket could not be set up"),
                 },
                 Err(error) if is_one_client(&error) => {
@@ -58,7 +58,7 @@ impl Acceptor {
     }
 
     /// Says why, and closes. What fits into the socket's buffer is written; nobody waits for a client that won't read.
-    fn turn_away(&self, stream: &TcpStream) {
+    fn turn_away(&self, stream: &Stream) {
         self.relay.ledger.refused(TOO_MANY_CONNECTIONS);
         let refusal = Refusal {
             status: http::StatusCode::SERVICE_UNAVAILABLE,

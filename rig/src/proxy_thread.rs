@@ -43,7 +43,7 @@ impl ProxyThread {
         let parts = Parts {
             clock: clock.for_proxy(),
             feed: Some(feed),
-            ..Parts::tcp(&checked, "{}".to_owned())
+            ..Parts::of(&checked, "{}".to_owned())
         };
         let proxy = Proxy::new(&checked, parts)?;
         let in_flight = Arc::clone(proxy.in_flight());
@@ -53,6 +53,7 @@ impl ProxyThread {
             let (Ok(data), Ok(admin)) = (tokio(data), tokio(admin)) else {
                 return;
             };
+            let data = data.into();
             proxy
                 .run(Listeners { data, admin }, Signals::channel(stop))
                 .await;

@@ -10,18 +10,18 @@ use std::time::Duration;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Failure {
     /// No connection.
-    #[error("cannot connect to the engine at {authority}")]
+    #[error("cannot connect to the engine at {place}")]
     Connect {
         /// Where it was tried.
-        authority: String,
+        place: String,
         /// What the system said.
         source: Arc<io::Error>,
     },
     /// No connection within the limit.
-    #[error("connecting to the engine at {authority} took longer than {limit:?}")]
+    #[error("connecting to the engine at {place} took longer than {limit:?}")]
     ConnectTimeout {
         /// Where it was tried.
-        authority: String,
+        place: String,
         /// `upstream.connect_timeout`.
         limit: Duration,
     },

@@ -28,7 +28,7 @@ mod watch;
 
 pub use calls::{ObservedCalls, Opener};
 pub use clock::Clock;
-pub use connect::{Connecting, Connector, TcpConnector, prepare};
+pub use connect::{Connecting, Connector, TcpConnector, UnixConnector, prepare};
 pub use failure::Failure;
 pub use injection::UsageInjection;
 pub use live::Live;
@@ -134,6 +134,11 @@ impl Upstream {
     /// The engine's authority, `host:port`.
     pub fn authority(&self) -> &str {
         self.pool.authority()
+    }
+
+    /// The engine's place, for messages.
+    pub fn place(&self) -> &str {
+        self.pool.place()
     }
 
     /// Closes connections that have been idle for too long, as of `now`.

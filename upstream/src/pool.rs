@@ -48,6 +48,10 @@ impl Pool {
         self.connector.authority()
     }
 
+    pub(crate) fn place(&self) -> &str {
+        self.connector.place()
+    }
+
     /// The connection used last that still works, or a new one. `now` decides which are too old.
     pub(crate) async fn checkout(&self, now: Nanos, protocol: Protocol) -> Result<Link, Failure> {
         self.evict(now);
@@ -72,16 +76,16 @@ impl Pool {
     /// A new connection.
     pub(crate) async fn connect(&self, protocol: Protocol) -> Result<Link, Failure> {
         let limit = self.limits.connect_timeout;
-        let authority = || self.connector.authority().to_owned();
+        let place = || self.connector.place().to_owned();
         let opening = Link::open(&*self.connector, self.clock, protocol);
         match tokio::time::timeout(limit, opening).await {
             Ok(Ok(link)) => Ok(link),
             Ok(Err(source)) => Err(Failure::Connect {
-                authority: authority(),
+                place: place(),
                 source: Arc::new(source),
             }),
             Err(_) => Err(Failure::ConnectTimeout {
-                authority: authority(),
+                place: place(),
                 limit,
             }),
         }

@@ -65,13 +65,13 @@ fn serve(effective: &Effective) -> anyhow::Result<Exit> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         let signals = Signals::system().context("cannot listen for signals")?;
-        let listeners = Listeners::bind(config).await?;
+        let listeners = Listeners::bind(config)?;
         let proxy = Proxy::new(
             config,
-            Parts::tcp(config, config::print_json(effective).to_string()),
+            Parts::of(config, config::print_json(effective).to_string()),
         )?;
         tracing::info!(
-            listen = %listeners.data.local_addr()?,
+            listen = %listeners.data,
             admin = %listeners.admin.local_addr()?,
             upstream = %proxy.engine(),
             "listening"

@@ -1,30 +1,26 @@
-//! Where the engine listens: `http://HOST:PORT`, nothing before the host and nothing after the port.
+//! Where the engine listens: `http://HOST:PORT`, nothing before the host and nothing after the port; or `unix:/PATH`.
 //!
 //! Credentials are refused, not dropped: the client's own header is what reaches the engine. So no value that passes
 //! holds a secret.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use serde_json::{Value, json};
 
-use super::Scalar;
+use super::{Scalar, unix_path};
+use crate::checked::EngineAt;
 use crate::fault::{Code, Complaint, shown};
 
 /// The URL of an engine.
 pub(crate) struct EngineUrl;
 
-/// Host and port. A version 6 address stands without brackets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Engine {
-    pub(crate) host: String,
-    pub(crate) port: u16,
-}
-
 impl Scalar for EngineUrl {
-    type Value = Engine;
+    type Value = EngineAt;
 
-    fn parse(&self, text: &str) -> Result<Engine, Complaint> {
+    fn parse(&self, text: &str) -> Result<EngineAt, Complaint> {
+        if let Some(path) = unix_path::parse(text) {
+            return path.map(EngineAt::Unix);
+        }
         let rest = without_scheme(text)?;
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         if authority.contains('@') {
@@ -51,13 +47,13 @@ impl Scalar for EngineUrl {
                     format!("write http://{}:8000", shown(authority)),
                 )
             })?;
-        Ok(Engine {
+        Ok(EngineAt::Tcp {
             host: parse_host(host)?,
             port: parse_port(port)?,
         })
     }
 
-    fn show(&self, value: &Engine) -> Value {
+    fn show(&self, value: &EngineAt) -> Value {
         Value::from(value.to_string())
     }
 
@@ -66,21 +62,11 @@ impl Scalar for EngineUrl {
     }
 
     fn range(&self) -> String {
-        "`http://HOST:PORT`".to_owned()
+        "`http://HOST:PORT` or `unix:/PATH`".to_owned()
     }
 
     fn schema(&self) -> Value {
-        json!({"type": "string", "pattern": r"^http://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?$"})
-    }
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "http://[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "http://{}:{}", self.host, self.port)
-        }
+        json!({"type": "string", "pattern": r"^(http://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?|unix:/.+)$"})
     }
 }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Address, Choice, Count, EngineUrl, LEVELS, ModelName, Scalar, Size, TOGGLE, Time, TimeOrOff,
+    Address, Choice, Count, EngineUrl, LEVELS, ListenText, ModelName, Scalar, Size, TOGGLE, Time,
+    TimeOrOff,
 };
 
 /// The shown form of what `text` says, or the complaint.
@@ -182,6 +183,33 @@ fn addresses() {
         ("::1:8080", not("127.0.0.1:8080")),
     ] {
         assert_eq!(said(&Address, text), expected, "{text:?}");
+        assert_eq!(said(&ListenText, text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn unix_sockets_on_either_side() {
+    let not_absolute = "not the absolute path of a socket; write unix:/PATH, for example unix:/run/loadproof/loadproof.sock";
+    let longest = format!("unix:/{}", "s".repeat(106));
+    let too_long = format!("{longest}s");
+    for (text, expected) in [
+        ("unix:/run/a.sock", "unix:/run/a.sock"),
+        ("unix:/run/a b/é.sock", "unix:/run/a b/é.sock"),
+        ("unix:run/a.sock", not_absolute),
+        ("unix:", not_absolute),
+        ("unix:/run/", not_absolute),
+        (
+            "unix:/run/a\u{7}",
+            "a path with control characters; write a path of printable characters",
+        ),
+        (&longest, &longest),
+        (
+            &too_long,
+            "a path of 108 bytes; give a path of at most 107 bytes, which is what the system takes for a socket",
+        ),
+    ] {
+        assert_eq!(said(&ListenText, text), expected, "{text:?}");
+        assert_eq!(said(&EngineUrl, text), expected, "{text:?}");
     }
 }
 
