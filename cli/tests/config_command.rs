@@ -211,6 +211,25 @@ fn a_file_that_is_not_there_is_a_fault_of_the_configuration() {
 }
 
 #[test]
+fn a_certificate_that_is_not_there_is_a_fault_of_its_line() {
+    let tls = "tls:\n  certificate: /nowhere/tls.crt\n  key: /nowhere/tls.key\n";
+    let (_dir, path) = file(&format!("{WELL}listen: 127.0.0.1:0\n{tls}"));
+    let path = path.to_str().unwrap();
+    let run = run(
+        &["proxy", "--config", path, "--admin-listen", "127.0.0.1:0"],
+        &[],
+    );
+    assert_eq!(run.code, 2);
+    let said = format!("{path}:4:16: tls.certificate = /nowhere/tls.crt: ");
+    assert!(run.stderr.contains(&said), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("fix: correct the path"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn schema_and_reference_are_the_rooms_own() {
     let schema = run(&["config", "schema"], &[]);
     assert_eq!(schema.code, 0);

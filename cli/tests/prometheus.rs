@@ -86,7 +86,7 @@ async fn load(clock: Clock) -> Loaded {
         Parts {
             clock,
             feed: Some(feed),
-            ..Parts::of(&config, String::new())
+            ..Parts::of(&config, String::new()).unwrap()
         },
     )
     .unwrap();

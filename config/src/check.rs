@@ -2,7 +2,9 @@
 //!
 //! There is no third way out: what stands in for a value that could not be read never leaves this room.
 
-use crate::checked::{Checked, Drain, Engine, Limits, Log, Models, Shape, Slo, Upstream};
+use crate::checked::{
+    Checked, Drain, Engine, EngineTls, Identity, Limits, Log, Models, Shape, Slo, Tls, Upstream,
+};
 use crate::cross;
 use crate::draft::{Draft, Flag, Found};
 use crate::effective::Effective;
@@ -59,6 +61,7 @@ fn checked(reader: &mut Reader) -> Checked {
         half_close: reader.take(&keys::HALF_CLOSE),
         routes: reader.take(&keys::ROUTES),
         admin: reader.take(&keys::ADMIN_LISTEN),
+        tls: tls(reader),
         upstream: upstream(reader),
         engine: engine(reader),
         models: Models {
@@ -97,6 +100,35 @@ fn upstream(reader: &mut Reader) -> Upstream {
         max_idle: reader.take_usize(&keys::UPSTREAM_MAX_IDLE),
         ttft_timeout: reader.take(&keys::UPSTREAM_TTFT_TIMEOUT),
         silence_timeout: reader.take(&keys::UPSTREAM_SILENCE_TIMEOUT),
+        tls: engine_tls(reader),
+    }
+}
+
+fn tls(reader: &mut Reader) -> Option<Tls> {
+    let certificate = reader.take(&keys::TLS_CERTIFICATE);
+    let key = reader.take(&keys::TLS_KEY);
+    let client_ca = reader.take(&keys::TLS_CLIENT_CA);
+    // One without the other is a conflict, see `cross`.
+    let (certificate, key) = certificate.zip(key)?;
+    Some(Tls {
+        certificate,
+        key,
+        client_ca,
+    })
+}
+
+fn engine_tls(reader: &mut Reader) -> EngineTls {
+    let ca = reader.take(&keys::UPSTREAM_TLS_CA);
+    let server_name = reader.take(&keys::UPSTREAM_TLS_SERVER_NAME);
+    let certificate = reader.take(&keys::UPSTREAM_TLS_CERTIFICATE);
+    let key = reader.take(&keys::UPSTREAM_TLS_KEY);
+    let identity = certificate
+        .zip(key)
+        .map(|(certificate, key)| Identity { certificate, key });
+    EngineTls {
+        ca,
+        server_name,
+        identity,
     }
 }
 
@@ -118,6 +150,7 @@ fn engine(reader: &mut Reader) -> Engine {
 fn limits(reader: &mut Reader) -> Limits {
     Limits {
         connections: reader.take_usize(&keys::LIMITS_CONNECTIONS),
+        tls_handshake: reader.take(&keys::LIMITS_TLS_HANDSHAKE),
         head_bytes: reader.take_usize(&keys::LIMITS_HEAD_BYTES),
         head_fields: reader.take_usize(&keys::LIMITS_HEAD_FIELDS),
         head_timeout: reader.take(&keys::LIMITS_HEAD_TIMEOUT),

@@ -19,6 +19,8 @@ pub struct Checked {
     pub half_close: HalfClose,
     /// Paths that are served as a route of another name: `routes`, default none.
     pub routes: Vec<Route>,
+    /// TLS for clients; `None`, the default, is none.
+    pub tls: Option<Tls>,
     /// How to reach the engine.
     pub upstream: Upstream,
     /// What the engine is, what it is asked of itself, and how it says things.
@@ -58,8 +60,10 @@ pub enum Listen {
 /// Where the engine listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineAt {
-    /// `http://HOST:PORT`
+    /// `http://HOST:PORT` or `https://HOST:PORT`
     Tcp {
+        /// Which of the two.
+        scheme: Scheme,
         /// Name or address; one of version 6 stands without brackets.
         host: String,
         /// Port.
@@ -67,6 +71,46 @@ pub enum EngineAt {
     },
     /// Its Unix socket, absolute: `unix:/PATH`.
     Unix(PathBuf),
+}
+
+/// Whether the engine is spoken to by TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Without.
+    Http,
+    /// By TLS.
+    Https,
+}
+
+/// TLS for clients. The files are PEM, and are read again when they change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate, and those between it and its authority: `tls.certificate`.
+    pub certificate: PathBuf,
+    /// Its key: `tls.key`.
+    pub key: PathBuf,
+    /// Authorities one of which must have signed a client's certificate: `tls.client_ca`; `None` asks for none.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// TLS to the engine, where it is spoken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineTls {
+    /// Authorities that the engine's certificate may be signed by: `upstream.tls.ca`; `None` is those of the system.
+    pub ca: Option<PathBuf>,
+    /// The name that the certificate has to hold: `upstream.tls.server_name`; `None` is the host of the URL.
+    pub server_name: Option<String>,
+    /// What we show when we are asked who we are.
+    pub identity: Option<Identity>,
+}
+
+/// A certificate and its key, in PEM files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// `upstream.tls.certificate`
+    pub certificate: PathBuf,
+    /// `upstream.tls.key`
+    pub key: PathBuf,
 }
 
 /// The engine and how to reach it.
@@ -86,6 +130,8 @@ pub struct Upstream {
     pub ttft_timeout: Option<Duration>,
     /// Silence of the engine mid-stream after which the exchange is cut: `upstream.silence_timeout`, default off.
     pub silence_timeout: Option<Duration>,
+    /// How TLS is spoken to it, where it is.
+    pub tls: EngineTls,
 }
 
 /// What is spoken to the engine.
@@ -181,6 +227,8 @@ pub struct Slo {
 pub struct Limits {
     /// Client connections: `limits.connections`, default 4096.
     pub connections: usize,
+    /// A connection's TLS handshake: `limits.tls_handshake`, default 10 s.
+    pub tls_handshake: Duration,
     /// Request head: `limits.head_bytes`, default 32 KiB.
     pub head_bytes: usize,
     /// Fields of a request head: `limits.head_fields`, default 100.
@@ -280,9 +328,27 @@ impl fmt::Display for EngineAt {
     /// As `upstream.url` would be written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp { host, port } if host.contains(':') => write!(f, "http://[{host}]:{port}"),
-            Self::Tcp { host, port } => write!(f, "http://{host}:{port}"),
+            Self::Tcp { scheme, host, port } => {
+                let (open, close) = if host.contains(':') {
+                    ("[", "]")
+                } else {
+                    ("", "")
+                };
+                write!(f, "{}://{open}{host}{close}:{port}", scheme.as_str())
+            }
             Self::Unix(path) => f.write_str(&unix_path::show(path)),
+        }
+    }
+}
+
+// --------------------------------------------------------------------------------------------------------- Scheme
+
+impl Scheme {
+    /// As it stands in a URL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
         }
     }
 }

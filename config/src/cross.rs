@@ -5,7 +5,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use crate::checked::{Checked, EngineAt, Listen, Shape};
+use crate::checked::{Checked, EngineAt, Listen, Scheme, Shape};
+use crate::effective::Setting;
 use crate::keys;
 use crate::kind::spell_duration;
 use crate::reader::Reader;
@@ -18,6 +19,8 @@ pub(crate) fn check(checked: &Checked, reader: &mut Reader) {
     queues_nest(checked, reader);
     listeners_differ(checked, reader);
     engine_is_not_us(checked, reader);
+    files_go_together(reader);
+    tls_settings_are_of_use(checked, reader);
     idle_connections_end_before_the_engine_ends_them(checked, reader);
     late_tokens_are_measured(checked, reader);
     cells_fit(checked, reader);
@@ -59,6 +62,30 @@ fn listeners_differ(checked: &Checked, reader: &mut Reader) {
             "give one of them another port".to_owned(),
         );
     }
+}
+
+/// A certificate is of no use without its key, and who may connect by TLS is of no use without TLS.
+fn files_go_together(reader: &mut Reader) {
+    for (path, needed) in [
+        ("tls.certificate", "tls.key"),
+        ("tls.key", "tls.certificate"),
+        ("tls.client_ca", "tls.certificate"),
+        ("upstream.tls.certificate", "upstream.tls.key"),
+        ("upstream.tls.key", "upstream.tls.certificate"),
+    ] {
+        let (Some(one), Some(other)) = (reader.sound(path), reader.sound(needed)) else {
+            continue;
+        };
+        if is_given(&one) && !is_given(&other) {
+            let wrong = format!("of no use without {needed}");
+            reader.conflict((&one, &other), wrong, format!("give {needed} too"));
+        }
+    }
+}
+
+/// Whether a file is named.
+fn is_given(setting: &Setting) -> bool {
+    !matches!(setting.text().as_str(), "none" | "auto")
 }
 
 /// A request that came back to us would go round until every connection is taken.
@@ -123,6 +150,33 @@ fn idle_connections_end_before_the_engine_ends_them(checked: &Checked, reader: &
             wrong,
             "keep it below the engine's keep-alive, for example 3s",
         );
+    }
+}
+
+fn tls_settings_are_of_use(checked: &Checked, reader: &mut Reader) {
+    let by_tls = matches!(
+        checked.upstream.at,
+        EngineAt::Tcp {
+            scheme: Scheme::Https,
+            ..
+        }
+    );
+    if by_tls || reader.sound("upstream.url").is_none() {
+        return;
+    }
+    for path in [
+        "upstream.tls.ca",
+        "upstream.tls.server_name",
+        "upstream.tls.certificate",
+    ] {
+        if let Some(setting) = reader.sound(path).filter(is_given) {
+            let wrong = "upstream.url is not https://, so nothing is made of it".to_owned();
+            reader.warn(
+                &setting,
+                wrong,
+                "write https:// in upstream.url, or remove it",
+            );
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::checked::Checked;
+use crate::fault::{Code, Fault, Faults};
 use crate::origin::Origin;
 
 /// A configuration without a fault, and where each value came from.
@@ -40,6 +41,24 @@ pub struct Warning {
     pub wrong: String,
     /// What to do about it.
     pub advice: String,
+}
+
+// ------------------------------------------------------------------------------------------------------ Effective
+
+impl Effective {
+    /// A fault of the value of `key` that shows only when it is used: a file that is not there.
+    #[must_use]
+    pub fn fault(&self, key: &str, wrong: String, fix: String) -> Faults {
+        let setting = self.settings.iter().find(|setting| setting.key == key);
+        Faults::one(Fault {
+            code: Code::Unusable,
+            key: key.to_owned(),
+            value: setting.map(Setting::text),
+            origin: setting.map_or(Origin::Default, |setting| setting.origin.clone()),
+            wrong,
+            fix,
+        })
+    }
 }
 
 // -------------------------------------------------------------------------------------------------------- Setting

@@ -33,6 +33,8 @@ pub enum Code {
     Range,
     /// Two values that cannot both hold.
     Conflict,
+    /// A value that is well, but what it names is not.
+    Unusable,
 }
 
 /// One fault.
@@ -82,6 +84,7 @@ impl Code {
             Self::Value => "value",
             Self::Range => "range",
             Self::Conflict => "conflict",
+            Self::Unusable => "unusable",
         }
     }
 }

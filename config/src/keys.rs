@@ -7,13 +7,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::checked::{
-    Accumulation, EngineAt, EngineProtocol, HalfClose, Level, Listen, LogFormat, Usage,
+    Accumulation, EngineAt, EngineProtocol, HalfClose, Level, Listen, LogFormat, Scheme, Usage,
 };
 use crate::key::{AnyKey, Key, KeyDoc};
 use crate::kind::{
     ACCUMULATIONS, Address, Auto, Choice, Count, ENGINE_KINDS, ENGINE_PROTOCOLS, EngineUrl,
-    HALF_CLOSES, LEVELS, LOG_FORMATS, Label, List, ListenText, ModelName, Order, RouteText, Size,
-    TOGGLE, Time, TimeOrOff, USAGES,
+    FileOrNone, HALF_CLOSES, LEVELS, LOG_FORMATS, Label, List, ListenText, ModelName, Order,
+    RouteText, ServerName, Size, TOGGLE, Time, TimeOrOff, USAGES,
 };
 
 const KIB: u64 = 1 << 10;
@@ -31,7 +31,17 @@ pub(crate) const SECTIONS: &[(&str, &str)] = &[
         "admin",
         "Metrics, probes and status, on a listener of their own.",
     ),
+    (
+        "tls",
+        "TLS 1.2 and 1.3 for clients, by HTTP/2 or HTTP/1.1. Without a certificate they connect without TLS. The files are \
+         PEM, and are looked at every 5 s and on SIGHUP: new ones are served with at once, and the old ones are kept where \
+         the new ones are faulty.",
+    ),
     ("upstream", "The engine and how to reach it."),
+    (
+        "upstream.tls",
+        "TLS to an engine at `https://`. The files are PEM, and are read once.",
+    ),
     (
         "engine",
         "What the engine is, and how it says things that the protocols leave open. It is asked, beside the traffic; where it \
@@ -89,12 +99,21 @@ table! {
         .flag("--admin-listen")
         .doc("Where metrics, probes and status are served.");
 
+    TLS_CERTIFICATE: FileOrNone = Key::new("tls.certificate", FileOrNone, || None)
+        .doc("The certificate that clients are shown, and after it those between it and its authority.");
+    TLS_KEY: FileOrNone = Key::new("tls.key", FileOrNone, || None)
+        .doc("The certificate's key, not encrypted.");
+    TLS_CLIENT_CA: FileOrNone = Key::new("tls.client_ca", FileOrNone, || None)
+        .doc("Certificates of authorities: only clients with a certificate that one of them signed may connect.");
+
     UPSTREAM_URL: EngineUrl = Key::required("upstream.url", EngineUrl, no_engine)
         .flag("--upstream")
-        .doc("The engine. The port must be given; a path, credentials and https are refused. A name is looked up at each new \
-              connection, and its addresses are tried in order.");
+        .doc("The engine. The port must be given; a path and credentials are refused. A name is looked up at each new \
+              connection, and its addresses are tried in order. A static binary of glibc resolves names only where the system has glibc's own \
+              resolver; without it, give an address.");
     UPSTREAM_PROTOCOL: Choice<EngineProtocol> = Key::new("upstream.protocol", ENGINE_PROTOCOLS, || EngineProtocol::Auto)
-        .doc("What is spoken to the engine. `auto`: gRPC goes by HTTP/2 with prior knowledge, everything else by HTTP/1.1.");
+        .doc("What is spoken to the engine. `auto`: gRPC goes by HTTP/2 with prior knowledge, everything else by HTTP/1.1. By TLS it \
+              is agreed on in the handshake.");
     UPSTREAM_CONNECT_TIMEOUT: Time = Key::new("upstream.connect_timeout", time(MILLISECOND, MINUTE), || seconds(2))
         .doc("Longest wait for a connection to the engine; then the client gets 502.");
     UPSTREAM_IDLE_TIMEOUT: Time = Key::new("upstream.idle_timeout", time(MILLISECOND, HOUR), || seconds(3))
@@ -107,6 +126,16 @@ table! {
               long as the queue lasts.");
     UPSTREAM_SILENCE_TIMEOUT: TimeOrOff = Key::new("upstream.silence_timeout", TimeOrOff(time(MILLISECOND, DAY)), || None)
         .doc("Longest silence of the engine between tokens; then the answer is cut.");
+
+    UPSTREAM_TLS_CA: FileOrNone = Key::new("upstream.tls.ca", FileOrNone, || None)
+        .doc("Certificates of authorities that may have signed the engine's. `none`: those that the system trusts; an image \
+              without any needs the file.");
+    UPSTREAM_TLS_SERVER_NAME: Auto<ServerName> = Key::new("upstream.tls.server_name", Auto(ServerName), || None)
+        .doc("The name that the engine's certificate has to hold. `auto`: the host of `upstream.url`.");
+    UPSTREAM_TLS_CERTIFICATE: FileOrNone = Key::new("upstream.tls.certificate", FileOrNone, || None)
+        .doc("A certificate for an engine that asks for one.");
+    UPSTREAM_TLS_KEY: FileOrNone = Key::new("upstream.tls.key", FileOrNone, || None)
+        .doc("That certificate's key, not encrypted.");
 
     ENGINE_PROBE: Choice<bool> = Key::new("engine.probe", TOGGLE, || true)
         .doc("Whether the engine is asked who it is: at the start, when it has come back, and every 5 minutes. The routes that \
@@ -158,6 +187,8 @@ table! {
 
     LIMITS_CONNECTIONS: Count = Key::new("limits.connections", count(1, 1_000_000), || 4096)
         .doc("Client connections open at once; then 503.");
+    LIMITS_TLS_HANDSHAKE: Time = Key::new("limits.tls_handshake", time(MILLISECOND, HOUR), || seconds(10))
+        .doc("From the begin of a connection to the end of its TLS handshake; then it is closed.");
     LIMITS_HEAD_BYTES: Size = Key::new("limits.head_bytes", size(KIB, MIB), || 32 * KIB)
         .doc("Head of a request; then 431.");
     LIMITS_HEAD_FIELDS: Count = Key::new("limits.head_fields", count(8, 1000), || 100)
@@ -253,6 +284,7 @@ fn loopback(port: u16) -> SocketAddr {
 
 fn no_engine() -> EngineAt {
     EngineAt::Tcp {
+        scheme: Scheme::Http,
         host: String::new(),
         port: 0,
     }

@@ -9,11 +9,13 @@ mod choice;
 mod count;
 mod duration;
 mod engine_url;
+mod file;
 mod label;
 mod list;
 mod listen;
 mod model_name;
 mod route;
+mod server_name;
 mod size;
 pub(crate) mod unix_path;
 
@@ -28,12 +30,14 @@ pub(crate) use choice::{
 pub(crate) use count::Count;
 pub(crate) use duration::{Time, TimeOrOff, spell as spell_duration};
 pub(crate) use engine_url::EngineUrl;
+pub(crate) use file::FileOrNone;
 pub(crate) use label::Label;
 pub(crate) use list::{List, Order};
 pub(crate) use listen::ListenText;
 pub(crate) use model_name::ModelName;
 pub(crate) use route::RouteText;
 pub use route::{ROUTES, Route};
+pub(crate) use server_name::ServerName;
 pub(crate) use size::Size;
 
 use crate::draft::Written;

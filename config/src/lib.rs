@@ -33,8 +33,8 @@ mod yaml;
 
 pub use check::{FileText, Sources, check};
 pub use checked::{
-    Accumulation, Checked, Drain, Engine, EngineAt, EngineProtocol, HalfClose, Level, Limits,
-    Listen, Log, LogFormat, Models, Shape, Slo, Upstream, Usage,
+    Accumulation, Checked, Drain, Engine, EngineAt, EngineProtocol, EngineTls, HalfClose, Identity,
+    Level, Limits, Listen, Log, LogFormat, Models, Scheme, Shape, Slo, Tls, Upstream, Usage,
 };
 pub use draft::Flag;
 pub use effective::{Effective, Setting, Warning};

@@ -19,10 +19,12 @@ pub fn print(effective: &Effective) -> String {
     let mut text = String::new();
     for (section, _) in SECTIONS {
         let of_section = |setting: &&Setting| section_of(setting.key).0 == *section;
+        let depth = section.split_terminator('.').count();
         if !section.is_empty() {
-            text.push_str(&format!("{section}:\n"));
+            let outer = "  ".repeat(depth - 1);
+            text.push_str(&format!("{outer}{}:\n", section_of(section).1));
         }
-        let indent = if section.is_empty() { "" } else { "  " };
+        let indent = "  ".repeat(depth);
         for setting in effective.settings.iter().filter(of_section) {
             let name = section_of(setting.key).1;
             text.push_str(&format!(
@@ -43,13 +45,13 @@ pub fn print_json(effective: &Effective) -> Value {
     for setting in &effective.settings {
         sources.insert(setting.key.to_owned(), setting.origin.to_json());
         let (section, name) = section_of(setting.key);
-        let fields = match section {
-            "" => Some(&mut config),
-            _ => config
-                .entry(section)
-                .or_insert_with(|| json!({}))
-                .as_object_mut(),
-        };
+        let mut fields = Some(&mut config);
+        for part in section.split_terminator('.') {
+            fields = fields.and_then(|fields| {
+                let inner = fields.entry(part).or_insert_with(|| json!({}));
+                inner.as_object_mut()
+            });
+        }
         if let Some(fields) = fields {
             fields.insert(name.to_owned(), setting.value.clone());
         }
@@ -58,9 +60,9 @@ pub fn print_json(effective: &Effective) -> Value {
     json!({"config": config, "sources": sources, "warnings": warnings})
 }
 
-/// `limits.queue_bytes` → `("limits", "queue_bytes")`.
+/// `limits.queue_bytes` → `("limits", "queue_bytes")`, `upstream.tls.ca` → `("upstream.tls", "ca")`.
 pub(crate) fn section_of(path: &str) -> (&str, &str) {
-    path.split_once('.').unwrap_or(("", path))
+    path.rsplit_once('.').unwrap_or(("", path))
 }
 
 /// A value in YAML, on one line.

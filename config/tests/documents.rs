@@ -33,13 +33,15 @@ fn example() -> loadproof_config::Effective {
     result.unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-#[test]
-fn what_is_in_force_is_printed_with_where_it_came_from() {
-    let expected = r##"listen: 0.0.0.0:8000 # c.yaml:1:9
+const PRINTED: &str = r##"listen: 0.0.0.0:8000 # c.yaml:1:9
 half_close: abort # default
 routes: [] # default
 admin:
   listen: 127.0.0.1:9464 # default
+tls:
+  certificate: "none" # default
+  key: "none" # default
+  client_ca: "none" # default
 upstream:
   url: http://127.0.0.1:8001 # c.yaml:3:8
   protocol: auto # default
@@ -48,6 +50,11 @@ upstream:
   max_idle: 256 # default
   ttft_timeout: "off" # c.yaml:4:17
   silence_timeout: "off" # default
+  tls:
+    ca: "none" # default
+    server_name: auto # default
+    certificate: "none" # default
+    key: "none" # default
 engine:
   probe: true # default
   scrape_interval: 1s # default
@@ -73,6 +80,7 @@ slo:
   e2e: [] # default
 limits:
   connections: 4096 # default
+  tls_handshake: 10s # default
   head_bytes: 32KiB # default
   head_fields: 100 # default
   head_timeout: 10s # default
@@ -94,7 +102,10 @@ log:
   level: info # default
   format: json # flag --log-format
 "##;
-    assert_eq!(print(&example()), expected);
+
+#[test]
+fn what_is_in_force_is_printed_with_where_it_came_from() {
+    assert_eq!(print(&example()), PRINTED);
 }
 
 #[test]
@@ -148,7 +159,8 @@ fn the_schema_refuses_what_the_check_refuses() {
     for (path, value, good) in [
         ("upstream.url", json!("http://[::1]:8000"), true),
         ("upstream.url", json!("http://user@host:8000"), false),
-        ("upstream.url", json!("https://host:8000"), false),
+        ("upstream.url", json!("https://host:8000"), true),
+        ("upstream.url", json!("ftp://host:8000"), false),
         ("upstream.url", json!("http://host"), false),
         ("upstream.urls", json!("http://host:8000"), false),
         ("drain.delay", json!("1m30s"), true),
@@ -230,12 +242,10 @@ fn the_json_form_has_config_sources_and_warnings() {
         printed["warnings"][0]["source"],
         json!({"kind": "flag", "name": "--set"})
     );
-    let leaves = |value: &Value| -> usize {
-        let fields = value.as_object().unwrap().values();
-        fields
-            .map(|field| field.as_object().map_or(1, serde_json::Map::len))
-            .sum()
-    };
+    fn leaves(value: &Value) -> usize {
+        let fields = value.as_object().map(|fields| fields.values());
+        fields.map_or(1, |fields| fields.map(leaves).sum())
+    }
     assert_eq!(leaves(&printed["config"]), keys().count());
 }
 

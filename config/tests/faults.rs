@@ -122,9 +122,9 @@ c.yaml:7:3: limits.queueBytes: unknown key
 c.yaml:8:3: limits.head-bytes: unknown key
   fix: did you mean `limits.head_bytes`?
 c.yaml:9:3: limits.tokenizer: unknown key
-  fix: remove it; known here are connections, head_bytes, head_fields, head_timeout, body_bytes, body_pause, body_rate, client_idle, client_write, client_rate, http2_control_frames, http2_new_streams, queue_bytes, queue_bytes_max, queue_bytes_total
+  fix: remove it; known here are connections, tls_handshake, head_bytes, head_fields, head_timeout, body_bytes, body_pause, body_rate, client_idle, client_write, client_rate, http2_control_frames, http2_new_streams, queue_bytes, queue_bytes_max, queue_bytes_total
 c.yaml:10:3: limits.log: unknown key
-  fix: remove it; known here are connections, head_bytes, head_fields, head_timeout, body_bytes, body_pause, body_rate, client_idle, client_write, client_rate, http2_control_frames, http2_new_streams, queue_bytes, queue_bytes_max, queue_bytes_total
+  fix: remove it; known here are connections, tls_handshake, head_bytes, head_fields, head_timeout, body_bytes, body_pause, body_rate, client_idle, client_write, client_rate, http2_control_frames, http2_new_streams, queue_bytes, queue_bytes_max, queue_bytes_total
 c.yaml:11:1: connect_timeout: unknown key
   fix: did you mean `upstream.connect_timeout`?
 c.yaml:14:3: log.listen: unknown key
@@ -132,9 +132,9 @@ c.yaml:14:3: log.listen: unknown key
 c.yaml:15:6: slo: a value where a section of keys belongs
   fix: write the keys of `slo` below it, indented
 c.yaml:16:1: api_key: unknown key
-  fix: remove it; known here are listen, half_close, routes, admin, upstream, engine, models, shape, slo, limits, drain, log
+  fix: remove it; known here are listen, half_close, routes, admin, tls, upstream, engine, models, shape, slo, limits, drain, log
 upstream.url: not given, and it has no default
-  fix: give `http://HOST:PORT` or `unix:/PATH` by --upstream, LOADPROOF_UPSTREAM_URL or the file";
+  fix: give `http://HOST:PORT`, `https://HOST:PORT` or `unix:/PATH` by --upstream, LOADPROOF_UPSTREAM_URL or the file";
     assert_eq!(said, expected);
 }
 
@@ -254,6 +254,15 @@ fn values_that_cannot_both_hold_are_told_with_both_places() {
             "listen: '[::]:8000'",
             "c.yaml:1:17: upstream.url = http://127.0.0.1:8000: the engine's address is our own listen ([::]:8000, c.yaml:2:9)\n  fix: give the place at which the engine listens",
         ),
+        (
+            "tls: {certificate: /a}",
+            "c.yaml:2:20: tls.certificate = /a: of no use without tls.key\n  fix: give tls.key too",
+        ),
+        (
+            "tls: {client_ca: /a}",
+            "c.yaml:2:18: tls.client_ca = /a: of no use without tls.certificate\n  fix: give tls.certificate too",
+        ),
+        ("tls: {certificate: /a, key: /b, client_ca: /c}", "ok"),
         ("listen: 127.0.0.1:0\nadmin: {listen: '127.0.0.1:0'}", "ok"),
         ("listen: 127.0.0.2:8000", "ok"),
         ("listen: '[::1]:8000'", "ok"),

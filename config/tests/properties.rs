@@ -79,6 +79,7 @@ fn value_of(kind: &str) -> BoxedStrategy<String> {
             (100_u64..60_000).prop_map(|ms| format!("{ms}ms"))
         ]
         .boxed(),
+        "name" => "[a-z]{1,8}(\\.[a-z0-9]{1,5}){0,2}".boxed(),
         "size" => (4096_u64..=1 << 20)
             .prop_map(|bytes| bytes.to_string())
             .boxed(),
@@ -97,9 +98,11 @@ fn value_of(kind: &str) -> BoxedStrategy<String> {
     }
 }
 
-/// Some keys given valid values. Names of models come by themselves, since any text may be one.
+/// Some keys given valid values. Names of models come by themselves, since any text may be one; files are left out, since
+/// some of them need others.
 fn settings() -> impl Strategy<Value = Vec<Flag>> {
-    let drawn = keys().filter(|key| !["word", "list of model names"].contains(&key.kind.as_str()));
+    let drawn =
+        keys().filter(|key| !["word", "file", "list of model names"].contains(&key.kind.as_str()));
     let each: Vec<_> = drawn
         .map(|key| {
             let always = key.path == "upstream.url";

@@ -312,6 +312,12 @@ impl Exporter {
             .add(CounterKey::of(reason.as_str()), 1);
     }
 
+    /// A changed certificate could not be served with.
+    pub fn count_certificate_refused(&self) {
+        let counter = &self.series.counts.certificates_refused;
+        counter.add(CounterKey::default(), 1);
+    }
+
     /// A panic was caught.
     pub fn count_panic(&self) {
         self.series.counts.panics.add(CounterKey::default(), 1);

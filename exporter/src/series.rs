@@ -97,6 +97,7 @@ pub(crate) struct Counts {
     pub(crate) rejected: Counters,
     pub(crate) overflow: Counters,
     pub(crate) panics: Counters,
+    pub(crate) certificates_refused: Counters,
     pub(crate) engine_changes: Counters,
     pub(crate) engine_scrapes: Counters,
 }
@@ -301,6 +302,7 @@ impl Counts {
             rejected: Counters::new(&catalogue::REJECTED_REQUESTS),
             overflow: Counters::new(&catalogue::LABEL_OVERFLOW),
             panics: Counters::new(&catalogue::PANICS),
+            certificates_refused: Counters::new(&catalogue::CERTIFICATES_REFUSED),
             engine_changes: Counters::new(&catalogue::ENGINE_CHANGES),
             engine_scrapes: Counters::new(&catalogue::ENGINE_SCRAPES),
         }
@@ -312,6 +314,7 @@ impl Counts {
             &self.client_limited,
             &self.buffered_upstream,
             &self.panics,
+            &self.certificates_refused,
             &self.engine_changes,
         ] {
             family.get(CounterKey::default());
@@ -333,7 +336,7 @@ impl Counts {
         }
     }
 
-    fn in_order(&self) -> [&Counters; 14] {
+    fn in_order(&self) -> [&Counters; 15] {
         [
             &self.requests,
             &self.without_first_token,
@@ -347,6 +350,7 @@ impl Counts {
             &self.rejected,
             &self.overflow,
             &self.panics,
+            &self.certificates_refused,
             &self.engine_changes,
             &self.engine_scrapes,
         ]

@@ -86,7 +86,7 @@ async fn ask(
     let body = RequestBody::new(Empty::<Bytes>::new().map_err(|never: Infallible| match never {}));
     let authority = engine.engine.authority();
     let request = match engine.version {
-        Version::HTTP_2 => Request::get(format!("http://{authority}{path}")),
+        Version::HTTP_2 => Request::get(format!("{}://{authority}{path}", engine.engine.scheme())),
         _ => Request::get(path).header(http::header::HOST, authority),
     };
     let request = request

@@ -25,7 +25,7 @@ use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
-use upstream::{Client, Clock, Socket};
+use upstream::{Client, Clock, EdgeStamps, Socket, Transport};
 
 /// Delays are handed on in lots of this many, so that the token path does not meet the exporter for each of them.
 const DELAYS: usize = 64;
@@ -42,6 +42,8 @@ pub(crate) trait Tally: Send + Sync {
 /// What is known of a client's socket.
 pub(crate) struct ClientSide {
     clock: Clock,
+    /// The socket below, if it is TLS that is read.
+    edge: Option<Arc<EdgeStamps>>,
     last_read: AtomicU64,
     /// Stamp of the oldest bytes that left the queue and were not written yet; 0 is none.
     leaving: AtomicU64,
@@ -108,8 +110,13 @@ impl ClientSide {
         let _ = self.broken.set(fault);
     }
 
+    /// What was just read came now; over TLS, when the socket below was last read.
     pub(crate) fn on_read(&self) {
-        self.last_read.store(self.clock.now().0, Relaxed);
+        let at = match &self.edge {
+            Some(edge) => edge.last_read(),
+            None => self.clock.now(),
+        };
+        self.last_read.store(at.0, Relaxed);
     }
 
     /// Another request has begun on a connection of HTTP/2; false if that is too many.
@@ -198,6 +205,13 @@ impl Client for ClientSide {
     }
 }
 
+/// A client that takes nothing.
+struct Stalled {
+    limit: Pin<Box<Sleep>>,
+    /// The last write of the socket below TLS before it: another one since then, and the client has taken something.
+    last: Option<Nanos>,
+}
+
 /// A client's socket.
 pub(crate) struct Accepted {
     socket: Box<dyn Socket>,
@@ -206,7 +220,7 @@ pub(crate) struct Accepted {
     limits: ConnectionLimits,
     /// On HTTP/2.
     frames: Option<FrameBudget>,
-    stalled: Option<Pin<Box<Sleep>>>,
+    stalled: Option<Stalled>,
     /// How fast the client takes what waits for it.
     pace: Pace,
     lingering: Option<Lingering>,
@@ -215,14 +229,16 @@ pub(crate) struct Accepted {
 impl Accepted {
     /// Wraps a socket that was just accepted.
     pub(crate) fn new(
-        socket: Box<dyn Socket>,
+        transport: Transport,
         clock: Clock,
         limits: ConnectionLimits,
         hard_stop: CancellationToken,
         tally: Arc<dyn Tally>,
     ) -> Self {
+        let Transport { socket, edge } = transport;
         let side = ClientSide {
             clock,
+            edge,
             last_read: AtomicU64::new(0),
             leaving: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
@@ -290,17 +306,25 @@ impl Accepted {
     }
 
     fn poll_write_limit(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.side.blocked.store(true, Relaxed);
         if !self.pace.waits() {
             self.pace.on_wait(self.side.waits_at());
         }
+        self.poll_stalled(cx).map(Err)
+    }
+
+    /// Ready when the client has taken nothing for too long.
+    fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        self.side.blocked.store(true, Relaxed);
         let limit = self.limits.client_write;
-        let stalled = self
-            .stalled
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
-        ready!(stalled.as_mut().poll(cx));
+        let last = self.side.edge.as_ref().map(|edge| edge.last_write());
+        let stalled = self.stalled.take().filter(|stalled| stalled.last == last);
+        let stalled = self.stalled.insert(stalled.unwrap_or_else(|| Stalled {
+            limit: Box::pin(tokio::time::sleep(limit)),
+            last,
+        }));
+        ready!(stalled.limit.as_mut().poll(cx));
         let why = format!("the client took no byte for {limit:?} (limits.client_write)");
-        Poll::Ready(Err(self.too_slow(why)))
+        Poll::Ready(self.too_slow(why))
     }
 
     fn too_slow(&self, why: String) -> io::Error {
@@ -372,7 +396,12 @@ impl AsyncWrite for Accepted {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.intake.watch(&mut *this.socket, &this.side, cx)?;
-        let flushed = ready!(Pin::new(&mut this.socket).poll_flush(cx));
+        let flushed = match Pin::new(&mut this.socket).poll_flush(cx) {
+            Poll::Ready(flushed) => flushed,
+            // Only TLS takes bytes that the kernel has not taken.
+            Poll::Pending => return this.poll_stalled(cx).map(Err),
+        };
+        this.stalled = None;
         this.side.on_flush();
         this.intake.on_flush(&this.side, cx);
         Poll::Ready(flushed)

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use upstream::Clock;
+use upstream::{Clock, Socket, Transport};
 
 /// A client of this listener that takes or sends nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -97,7 +97,7 @@ impl Admin {
                 Ok((stream, _)) => {
                     let hard_stop = tasks.hard_stop().clone();
                     let socket = Accepted::new(
-                        Box::new(stream),
+                        Transport::from(Box::new(stream) as Box<dyn Socket>),
                         clock,
                         LIMITS,
                         hard_stop,

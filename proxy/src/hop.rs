@@ -43,14 +43,14 @@ pub(crate) fn to_engine(head: &mut request::Parts, engine: &str) {
 }
 
 /// The request's head as an engine is to see it that is spoken to by HTTP/2: absolute form, no `Host`.
-pub(crate) fn to_engine_by_http2(head: &mut request::Parts, engine: &str) {
+pub(crate) fn to_engine_by_http2(head: &mut request::Parts, scheme: &str, engine: &str) {
     let named = head
         .uri
         .authority()
         .map(|authority| authority.as_str())
         .or_else(|| head.headers.get(HOST)?.to_str().ok());
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-    let absolute = |authority: &str| format!("http://{authority}{path}").parse::<Uri>();
+    let absolute = |authority: &str| format!("{scheme}://{authority}{path}").parse::<Uri>();
     let uri = absolute(named.unwrap_or(engine)).or_else(|_| absolute(engine));
     let wants_trailers = head.headers.get(TE).is_some_and(|te| te == "trailers");
     if let Ok(uri) = uri {
@@ -194,7 +194,7 @@ mod tests {
             }
             let request = request.header("connection", "x-hop").header("x-hop", "1");
             let (mut head, ()) = request.header("x-kept", "1").body(()).unwrap().into_parts();
-            to_engine_by_http2(&mut head, "engine:1");
+            to_engine_by_http2(&mut head, "http", "engine:1");
             assert_eq!(head.uri, expected);
             assert_eq!(head.version, Version::HTTP_2);
             assert_eq!(fields(&head.headers), ["x-kept: 1", "te: trailers"]);

@@ -6,6 +6,7 @@
 mod accepted;
 mod admin;
 mod answer;
+mod bypass;
 mod caller;
 mod calls;
 mod connection;
@@ -32,13 +33,16 @@ mod routes;
 mod signals;
 mod stalled;
 mod tasks;
+mod tls;
 mod unix_socket;
 
 pub use listening::Listening;
 pub use signals::Signals;
+pub use tls::TlsFault;
 
 use admin::Admin;
-use config::{Checked, EngineAt, Listen};
+use bypass::Bypass;
+use config::{Checked, EngineAt, Listen, Scheme};
 use connection::ConnectionLimits;
 use exporter::Exporter;
 use ledger::Ledger;
@@ -75,6 +79,9 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// A file of TLS can't be used.
+    #[error(transparent)]
+    Tls(#[from] TlsFault),
     /// The exporter refused its settings.
     #[error("the metrics could not be set up")]
     Exporter(#[from] exporter::Error),
@@ -92,6 +99,7 @@ pub struct Proxy {
     admin: Arc<Admin>,
     drain: config::Drain,
     connector: Arc<dyn Connector>,
+    bypass: Bypass,
 }
 
 /// What a proxy is built with, besides its configuration.
@@ -123,17 +131,16 @@ pub struct Drained {
 
 impl Parts {
     /// To the engine that the configuration names.
-    pub fn of(config: &Checked, config_view: String) -> Self {
-        let connector: Arc<dyn Connector> = match &config.upstream.at {
-            EngineAt::Tcp { host, port } => Arc::new(TcpConnector::new(host.clone(), *port)),
-            EngineAt::Unix(path) => Arc::new(UnixConnector::new(path.clone())),
-        };
-        Self {
-            connector,
+    ///
+    /// # Errors
+    /// If a file that TLS to the engine needs can't be used.
+    pub fn of(config: &Checked, config_view: String) -> Result<Self, TlsFault> {
+        Ok(Self {
+            connector: connector(&config.upstream)?,
             clock: Clock::start(),
             config_view,
             feed: None,
-        }
+        })
     }
 }
 
@@ -163,7 +170,7 @@ impl Proxy {
     /// Builds it; nothing runs yet.
     ///
     /// # Errors
-    /// If the metrics' settings are refused.
+    /// If the metrics' settings are refused, or a file of TLS can't be used.
     pub fn new(config: &Checked, parts: Parts) -> Result<Self, Error> {
         let exporter = Arc::new(Exporter::new(exporter_settings(config)?)?);
         let ledger = Arc::new(Ledger::new(Arc::clone(&exporter), parts.feed));
@@ -191,6 +198,8 @@ impl Proxy {
             clock: parts.clock,
             connection: connection_limits(config),
             most_connections: config.limits.connections,
+            tls: serving(config)?,
+            tls_handshake: config.limits.tls_handshake,
         };
         let phase = Arc::new(PhaseCell::new());
         let admin = Arc::new(Admin {
@@ -206,6 +215,7 @@ impl Proxy {
             admin,
             drain: config.drain.clone(),
             connector: parts.connector,
+            bypass: Bypass::new(config),
         })
     }
 
@@ -259,11 +269,16 @@ impl Proxy {
             relay,
             tasks,
             clock,
+            tls,
             ..
         } = self.acceptor.clone();
         tasks.spawn_service(Arc::clone(&self.admin).run(listeners.admin, clock, tasks.clone()));
+        if let Some(tls) = tls {
+            tasks.spawn_service(tls::follow(tls, Arc::clone(self.exporter())));
+        }
         tasks.spawn_service(evict(relay, clock));
         self.watch_engine();
+        tasks.spawn_service(self.bypass.clone().watch(Arc::clone(&self.admin.portrait)));
         let phase = &self.admin.phase;
         phase.set(Phase::Serving);
         {
@@ -289,6 +304,24 @@ impl Proxy {
         tracing::info!(cut = drained.cut, "stopped");
         drained
     }
+}
+
+fn connector(engine: &config::Upstream) -> Result<Arc<dyn Connector>, TlsFault> {
+    Ok(match &engine.at {
+        EngineAt::Tcp { scheme, host, port } => {
+            let tcp = TcpConnector::new(host.clone(), *port);
+            match scheme {
+                Scheme::Http => Arc::new(tcp),
+                Scheme::Https => Arc::new(tcp.with_tls(tls::engine_tls(host, &engine.tls)?)),
+            }
+        }
+        EngineAt::Unix(path) => Arc::new(UnixConnector::new(path.clone())),
+    })
+}
+
+fn serving(config: &Checked) -> Result<Option<Arc<tls::Serving>>, TlsFault> {
+    let load = |files| tls::Serving::load(files, tls::date()).map(Arc::new);
+    config.tls.as_ref().map(load).transpose()
 }
 
 async fn evict(relay: Arc<Relay>, clock: Clock) {

@@ -3,13 +3,14 @@
 use crate::accepted::{Accepted, Tally};
 use crate::connection::{self, ConnectionLimits};
 use crate::listening::{Listening, Stream};
-use crate::refusal::{Refusal, TOO_MANY_CONNECTIONS};
+use crate::refusal::{Refusal, TLS_FAILED, TLS_TIMEOUT, TOO_MANY_CONNECTIONS};
 use crate::relay::Relay;
 use crate::tasks::Tasks;
+use crate::tls::Serving;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use upstream::{Clock, Socket};
+use upstream::{Clock, Edge, Socket, Transport};
 
 /// Pause after an accept that failed for want of file handles or memory.
 const BACK_OFF: Duration = Duration::from_millis(100);
@@ -22,17 +23,57 @@ pub(crate) struct Acceptor {
     pub(crate) clock: Clock,
     pub(crate) connection: ConnectionLimits,
     pub(crate) most_connections: usize,
+    pub(crate) tls: Option<Arc<Serving>>,
+    /// Longest handshake.
+    pub(crate) tls_handshake: Duration,
 }
 
 impl Acceptor {
     /// Serves one connection in a task of its own.
     pub(crate) fn serve(&self, socket: Box<dyn Socket>) {
+        match &self.tls {
+            None => self.tasks.spawn(self.connection(socket.into())),
+            Some(tls) => {
+                let (acceptor, tls) = (self.clone(), Arc::clone(tls));
+                self.tasks.spawn(async move {
+                    if let Some(transport) = acceptor.secure(socket, &tls).await {
+                        acceptor.connection(transport).await;
+                    }
+                });
+            }
+        }
+    }
+
+    fn connection(&self, transport: Transport) -> impl Future<Output = ()> + use<> {
         let ledger = self.relay.ledger.clone();
         let hard_stop = self.tasks.hard_stop().clone();
-        let accepted = Accepted::new(socket, self.clock, self.connection, hard_stop, ledger);
+        let accepted = Accepted::new(transport, self.clock, self.connection, hard_stop, ledger);
         let (relay, tasks, limits) = (Arc::clone(&self.relay), self.tasks.clone(), self.connection);
-        self.tasks
-            .spawn(connection::serve(accepted, relay, tasks, limits));
+        connection::serve(accepted, relay, tasks, limits)
+    }
+
+    /// The client's side of the handshake must be over within its limit; a process that stops waits for none.
+    async fn secure(&self, socket: Box<dyn Socket>, tls: &Serving) -> Option<Transport> {
+        let edge = Edge::new(socket, self.clock);
+        let stamps = edge.stamps();
+        let handshake = tokio::time::timeout(self.tls_handshake, tls.acceptor().accept(edge));
+        let closing = self.tasks.closing();
+        match closing.run_until_cancelled(handshake).await? {
+            Ok(Ok(stream)) => Some(Transport {
+                socket: Box::new(stream),
+                edge: Some(stamps),
+            }),
+            Ok(Err(error)) => {
+                self.relay.ledger.refused(TLS_FAILED);
+                tracing::debug!(%error, "a client's TLS handshake failed");
+                None
+            }
+            Err(_) => {
+                self.relay.ledger.refused(TLS_TIMEOUT);
+                tracing::debug!(limit = ?self.tls_handshake, "a client's TLS handshake took too long (limits.tls_handshake)");
+                None
+            }
+        }
     }
 
     /// Accepts until the task is ended.
@@ -60,6 +101,10 @@ impl Acceptor {
     /// Says why, and closes. What fits into the socket's buffer is written; nobody waits for a client that won't read.
     fn turn_away(&self, stream: &Stream) {
         self.relay.ledger.refused(TOO_MANY_CONNECTIONS);
+        if self.tls.is_some() {
+            // Nothing can be said before a handshake, which is what there is no room for.
+            return;
+        }
         let refusal = Refusal {
             status: http::StatusCode::SERVICE_UNAVAILABLE,
             code: TOO_MANY_CONNECTIONS,

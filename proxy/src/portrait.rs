@@ -6,6 +6,7 @@ use config::{Checked, EngineProtocol};
 use exporter::Exporter;
 use http::Version;
 use measure::Nanos;
+use parking_lot::Mutex;
 use probe::{Audience, Facts, Identity, Plan, Scraped, Told, Watch, Words};
 use serde::Serialize;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(crate) struct Portrait {
     usage: Option<Arc<UsageInjection>>,
     connect_timeout: Duration,
     version: Version,
+    reachable_around: Mutex<Option<bool>>,
 }
 
 /// The same, as `/engine` shows it.
@@ -43,6 +45,8 @@ pub(crate) struct View {
     max_model_len: WordView,
     tensor_parallel: Option<u64>,
     pipeline_parallel: Option<u64>,
+    /// Whether requests can go to it around us; none if that is not known.
+    reachable_around: Option<bool>,
     /// What it last said of its load; none if that is too long ago.
     load: Option<LoadView>,
 }
@@ -99,6 +103,7 @@ impl Portrait {
                 EngineProtocol::Http2 => Version::HTTP_2,
                 EngineProtocol::Auto | EngineProtocol::Http1 => Version::HTTP_11,
             },
+            reachable_around: Mutex::default(),
         };
         if !portrait.plan.identity {
             portrait.show(&Facts::default());
@@ -131,6 +136,10 @@ impl Portrait {
         }
     }
 
+    pub(crate) fn set_reachable_around(&self, is: Option<bool>) {
+        *self.reachable_around.lock() = is;
+    }
+
     /// As of `now`.
     pub(crate) fn view(&self, now: Nanos) -> View {
         let facts = self.told.facts().unwrap_or_default();
@@ -147,6 +156,7 @@ impl Portrait {
             max_model_len: word(identity.max_model_len),
             tensor_parallel: facts.tensor_parallel,
             pipeline_parallel: facts.pipeline_parallel,
+            reachable_around: *self.reachable_around.lock(),
             load: self.told.load(now).map(|load| LoadView {
                 running: load.running,
                 waiting: load.waiting,

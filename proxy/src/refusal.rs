@@ -19,7 +19,7 @@ pub(crate) struct Refusal {
 }
 
 /// Codes of refusals that are not a [`Fault`] of the request's bytes.
-const CODES: [&str; 8] = [
+const CODES: [&str; 10] = [
     "body_too_large",
     "connect_failed",
     "connect_timeout",
@@ -28,6 +28,8 @@ const CODES: [&str; 8] = [
     "timeout",
     "stopping",
     TOO_MANY_CONNECTIONS,
+    TLS_TIMEOUT,
+    TLS_FAILED,
 ];
 
 /// Every code, for series that exist before they happen.
@@ -37,6 +39,12 @@ pub(crate) fn codes() -> Vec<&'static str> {
 
 /// The cap on connections was reached.
 pub(crate) const TOO_MANY_CONNECTIONS: &str = "too_many_connections";
+
+/// A client was silent in its TLS handshake, or slow.
+pub(crate) const TLS_TIMEOUT: &str = "tls_timeout";
+
+/// A client and we could not agree on TLS.
+pub(crate) const TLS_FAILED: &str = "tls_failed";
 
 #[derive(Serialize)]
 struct Shape<'a> {

@@ -226,7 +226,7 @@ impl Relay {
             EngineProtocol::Http2 => true,
         };
         if by_http2 {
-            hop::to_engine_by_http2(head, engine);
+            hop::to_engine_by_http2(head, self.upstream.scheme(), engine);
         } else {
             hop::to_engine(head, engine);
         }

@@ -43,7 +43,7 @@ impl ProxyThread {
         let parts = Parts {
             clock: clock.for_proxy(),
             feed: Some(feed),
-            ..Parts::of(&checked, "{}".to_owned())
+            ..Parts::of(&checked, "{}".to_owned()).map_err(proxy::Error::from)?
         };
         let proxy = Proxy::new(&checked, parts)?;
         let in_flight = Arc::clone(proxy.in_flight());

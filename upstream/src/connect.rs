@@ -4,7 +4,7 @@
 //! addresses are tried in the resolver's order, the next one as soon as one has failed, or has been silent for a moment;
 //! the first to be connected wins (RFC 8305, without its sorting, which the resolver has done).
 
-use crate::Socket;
+use crate::{Socket, Tls};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use socket2::{SockRef, TcpKeepalive};
@@ -34,6 +34,11 @@ pub trait Connector: Send + Sync {
     fn place(&self) -> &str {
         self.authority()
     }
+
+    /// How TLS is spoken over its connections, where it is. Making one does not include that.
+    fn tls(&self) -> Option<&Tls> {
+        None
+    }
 }
 
 /// How long a peer may leave sent bytes unacknowledged, and roughly how long a silent one may be dead: the keep-alive below
@@ -58,11 +63,12 @@ pub fn prepare(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// Connects by TCP.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TcpConnector {
     authority: String,
     host: String,
     port: u16,
+    tls: Option<Tls>,
 }
 
 /// Connects to a Unix socket.
@@ -85,7 +91,15 @@ impl TcpConnector {
             authority,
             host,
             port,
+            tls: None,
         }
+    }
+
+    /// The same, by TLS.
+    #[must_use]
+    pub fn with_tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
     }
 }
 
@@ -102,6 +116,10 @@ impl Connector for TcpConnector {
 
     fn authority(&self) -> &str {
         &self.authority
+    }
+
+    fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
     }
 }
 

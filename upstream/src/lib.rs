@@ -9,6 +9,7 @@
 mod calls;
 mod clock;
 mod connect;
+mod edge;
 mod failure;
 mod frames;
 mod http2;
@@ -23,12 +24,14 @@ mod pump;
 mod queue;
 mod requests;
 mod stamped;
+mod tls;
 mod upload;
 mod watch;
 
 pub use calls::{ObservedCalls, Opener};
 pub use clock::Clock;
 pub use connect::{Connecting, Connector, TcpConnector, UnixConnector, prepare};
+pub use edge::{Edge, EdgeStamps, Transport};
 pub use failure::Failure;
 pub use injection::UsageInjection;
 pub use live::Live;
@@ -38,6 +41,7 @@ pub use patience::PatienceLimits;
 pub use pool::PoolLimits;
 pub use queue::{Budget, Client, QueueLimits, QueueView, RelayBody, Standing};
 pub use stamped::{Socket, SocketStamps, Stamped};
+pub use tls::Tls;
 pub use upload::{BodyError, RequestBody};
 
 use calls::CallObserver;
@@ -139,6 +143,15 @@ impl Upstream {
     /// The engine's place, for messages.
     pub fn place(&self) -> &str {
         self.pool.place()
+    }
+
+    /// The scheme of requests to it: `https` where TLS is spoken.
+    pub fn scheme(&self) -> &'static str {
+        if self.pool.speaks_tls() {
+            "https"
+        } else {
+            "http"
+        }
     }
 
     /// Closes connections that have been idle for too long, as of `now`.

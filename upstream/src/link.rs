@@ -7,7 +7,7 @@
 use crate::http2::Http2;
 use crate::parts::Parts;
 use crate::upload::Upload;
-use crate::{Clock, Connector, Socket, SocketStamps, Stamped};
+use crate::{Clock, Connector, Socket, SocketStamps, Stamped, Transport};
 use futures_util::future::Either;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
@@ -35,7 +35,7 @@ const READ_BUFFER: usize = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http1,
-    /// With prior knowledge, cleartext.
+    /// With prior knowledge, or agreed on by TLS.
     Http2,
 }
 
@@ -79,9 +79,13 @@ impl Link {
         protocol: Protocol,
     ) -> io::Result<Self> {
         let socket = connector.connect().await?;
+        let Transport { socket, edge } = match connector.tls() {
+            Some(tls) => tls.begin(socket, clock, protocol).await?,
+            None => socket.into(),
+        };
         let (stamps, running, sender) = match protocol {
             Protocol::Http1 => {
-                let socket = Stamped::new(socket, clock);
+                let socket = Stamped::new(socket, clock).over(edge);
                 let stamps = socket.stamps();
                 let (sender, connection) = http1::Builder::new()
                     .preserve_header_case(true)
@@ -93,7 +97,7 @@ impl Link {
                 (stamps, running, Sender::Http1(sender))
             }
             Protocol::Http2 => {
-                let socket = Stamped::http2(socket, clock);
+                let socket = Stamped::http2(socket, clock).over(edge);
                 let stamps = socket.stamps();
                 let (sender, connection) = Http2::open(TokioIo::new(socket)).await?;
                 let running = Running::Http2(connection);

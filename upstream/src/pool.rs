@@ -52,6 +52,10 @@ impl Pool {
         self.connector.place()
     }
 
+    pub(crate) fn speaks_tls(&self) -> bool {
+        self.connector.tls().is_some()
+    }
+
     /// The connection used last that still works, or a new one. `now` decides which are too old.
     pub(crate) async fn checkout(&self, now: Nanos, protocol: Protocol) -> Result<Link, Failure> {
         self.evict(now);

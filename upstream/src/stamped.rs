@@ -7,8 +7,11 @@
 //! Whoever decodes a frame later asks for the stamp of the read it came in. On HTTP/1.1 the connection reads ahead by at
 //! most the one frame that waits between it and the pump, so the last read *is* the read of the frame being handled. On
 //! HTTP/2 one read can bring many frames; there the connection has to be allowed each read, and is when all are handled.
+//!
+//! Over TLS the stamps are those of the socket below it, see [`crate::edge`].
 
 use crate::Clock;
+use crate::edge::EdgeStamps;
 use crate::frames::Frames;
 use measure::Nanos;
 use parking_lot::Mutex;
@@ -112,17 +115,17 @@ impl SocketStamps {
         body.push_back((before.saturating_add(bytes), began));
     }
 
-    fn on_read(&self) {
-        self.last_read.store(self.clock.now().0, Relaxed);
+    fn on_read(&self, at: Nanos) {
+        self.last_read.store(at.0, Relaxed);
         let reads = self.reads.load(Relaxed);
         if reads != ALL {
             self.reads.store(reads.saturating_sub(1), Relaxed);
         }
     }
 
-    /// The kernel took bytes in a write that began at `began`.
-    fn on_write(&self, began: Nanos) {
-        self.last_write.store(began.0, Relaxed);
+    /// Bytes left in writes of which the first began at `began` and the last at `last`.
+    fn on_write(&self, began: Nanos, last: Nanos) {
+        self.last_write.store(last.0, Relaxed);
         let _ = self
             .first_write
             .compare_exchange(0, began.0, Relaxed, Relaxed);
@@ -147,6 +150,10 @@ pub struct Stamped<S> {
     stamps: Arc<SocketStamps>,
     /// Where the writes stand, if they are HTTP/2.
     frames: Option<Frames>,
+    /// The socket below, if this one is TLS.
+    edge: Option<Arc<EdgeStamps>>,
+    /// The last write carried some of the request.
+    carried: bool,
 }
 
 impl<S: Socket> Stamped<S> {
@@ -156,6 +163,8 @@ impl<S: Socket> Stamped<S> {
             socket,
             stamps: Arc::new(SocketStamps::new(clock)),
             frames: None,
+            edge: None,
+            carried: false,
         }
     }
 
@@ -164,6 +173,32 @@ impl<S: Socket> Stamped<S> {
         Self {
             frames: Some(Frames::new()),
             ..Self::new(socket, clock)
+        }
+    }
+
+    /// The same, with the times of the socket below where that one is TLS.
+    pub(crate) fn over(mut self, edge: Option<Arc<EdgeStamps>>) -> Self {
+        self.edge = edge;
+        self
+    }
+
+    /// When the bytes that were just read came.
+    fn read_at(&self) -> Nanos {
+        match &self.edge {
+            Some(edge) => edge.last_read(),
+            None => self.stamps.clock.now(),
+        }
+    }
+
+    /// What TLS had taken and kept may have left meanwhile, the end of the request with it.
+    fn on_flush(&self) {
+        if let Some(edge) = &self.edge
+            && self.carried
+        {
+            let last = edge
+                .last_write()
+                .max(self.stamps.last_write().unwrap_or_default());
+            self.stamps.last_write.store(last.0, Relaxed);
         }
     }
 
@@ -179,8 +214,13 @@ impl<S: Socket> Stamped<S> {
         written: usize,
         bufs: impl IntoIterator<Item = &'a [u8]>,
     ) {
+        let last = match &self.edge {
+            Some(edge) => edge.last_write().max(began),
+            None => began,
+        };
+        self.carried = true;
         let Some(frames) = &mut self.frames else {
-            return self.stamps.on_write(began);
+            return self.stamps.on_write(began, last);
         };
         let mut left = written;
         let mut request = false;
@@ -192,11 +232,12 @@ impl<S: Socket> Stamped<S> {
             body += carried.body;
             left -= buf.len();
         }
+        self.carried = request;
         if request {
-            self.stamps.on_write(began);
+            self.stamps.on_write(began, last);
         }
         if body > 0 {
-            self.stamps.on_body(began, body);
+            self.stamps.on_body(last, body);
         }
     }
 }
@@ -213,7 +254,7 @@ impl<S: Socket> AsyncRead for Stamped<S> {
             return Poll::Pending;
         }
         let result = ready!(Pin::new(&mut this.socket).poll_read(cx, buf));
-        this.stamps.on_read();
+        this.stamps.on_read(this.read_at());
         Poll::Ready(result)
     }
 }
@@ -234,7 +275,10 @@ impl<S: Socket> AsyncWrite for Stamped<S> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_flush(cx)
+        let this = self.get_mut();
+        let flushed = Pin::new(&mut this.socket).poll_flush(cx);
+        this.on_flush();
+        flushed
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

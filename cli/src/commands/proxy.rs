@@ -65,11 +65,12 @@ fn serve(effective: &Effective) -> anyhow::Result<Exit> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         let signals = Signals::system().context("cannot listen for signals")?;
+        let view = config::print_json(effective).to_string();
+        let proxy = Parts::of(config, view)
+            .map_err(proxy::Error::from)
+            .and_then(|parts| Proxy::new(config, parts))
+            .map_err(|error| told(effective, error))?;
         let listeners = Listeners::bind(config)?;
-        let proxy = Proxy::new(
-            config,
-            Parts::of(config, config::print_json(effective).to_string()),
-        )?;
         tracing::info!(
             listen = %listeners.data,
             admin = %listeners.admin.local_addr()?,
@@ -79,4 +80,12 @@ fn serve(effective: &Effective) -> anyhow::Result<Exit> {
         proxy.run(listeners, signals).await;
         Ok(Exit::Pass)
     })
+}
+
+/// A file that can't be used is a fault of the configuration, and is told as one.
+fn told(effective: &Effective, error: proxy::Error) -> anyhow::Error {
+    match error {
+        proxy::Error::Tls(fault) => effective.fault(fault.key, fault.wrong, fault.fix).into(),
+        error => error.into(),
+    }
 }

@@ -11,7 +11,15 @@ use crate::tree::Tree;
 const READERS: &[(&str, &str)] = &[
     ("upstream/src/clock.rs", "is the clock"),
     ("upstream/src/stamped.rs", "the engine's socket"),
+    (
+        "upstream/src/edge.rs",
+        "the socket below TLS, on either side",
+    ),
     ("proxy/src/accepted.rs", "the client's socket"),
+    (
+        "proxy/src/tls.rs",
+        "the date, which certificates are valid by; no stamp is held against it",
+    ),
     (
         "upstream/src/observer.rs",
         "an end that no read brings: a client that left, a limit that ran out",

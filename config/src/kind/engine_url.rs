@@ -1,4 +1,5 @@
-//! Where the engine listens: `http://HOST:PORT`, nothing before the host and nothing after the port; or `unix:/PATH`.
+//! Where the engine listens: `http://HOST:PORT` or `https://HOST:PORT`, nothing before the host and nothing after
+//! the port; or `unix:/PATH`.
 //!
 //! Credentials are refused, not dropped: the client's own header is what reaches the engine. So no value that passes
 //! holds a secret.
@@ -8,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use serde_json::{Value, json};
 
 use super::{Scalar, unix_path};
-use crate::checked::EngineAt;
+use crate::checked::{EngineAt, Scheme};
 use crate::fault::{Code, Complaint, shown};
 
 /// The URL of an engine.
@@ -21,7 +22,7 @@ impl Scalar for EngineUrl {
         if let Some(path) = unix_path::parse(text) {
             return path.map(EngineAt::Unix);
         }
-        let rest = without_scheme(text)?;
+        let (scheme, rest) = split_scheme(text)?;
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         if authority.contains('@') {
             return Err(Complaint::value(
@@ -33,7 +34,8 @@ impl Scalar for EngineUrl {
             return Err(Complaint::value(
                 "a URL with a path",
                 format!(
-                    "write http://{} only; paths are the client's",
+                    "write {}://{} only; paths are the client's",
+                    scheme.as_str(),
                     shown(authority)
                 ),
             ));
@@ -44,10 +46,11 @@ impl Scalar for EngineUrl {
             .ok_or_else(|| {
                 Complaint::value(
                     "a URL without a port",
-                    format!("write http://{}:8000", shown(authority)),
+                    format!("write {}://{}:8000", scheme.as_str(), shown(authority)),
                 )
             })?;
         Ok(EngineAt::Tcp {
+            scheme,
             host: parse_host(host)?,
             port: parse_port(port)?,
         })
@@ -62,27 +65,21 @@ impl Scalar for EngineUrl {
     }
 
     fn range(&self) -> String {
-        "`http://HOST:PORT` or `unix:/PATH`".to_owned()
+        "`http://HOST:PORT`, `https://HOST:PORT` or `unix:/PATH`".to_owned()
     }
 
     fn schema(&self) -> Value {
-        json!({"type": "string", "pattern": r"^(http://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?|unix:/.+)$"})
+        json!({"type": "string", "pattern": r"^(https?://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?|unix:/.+)$"})
     }
 }
 
-fn without_scheme(text: &str) -> Result<&str, Complaint> {
+fn split_scheme(text: &str) -> Result<(Scheme, &str), Complaint> {
     match text.split_once("://") {
-        Some(("http", rest)) => Ok(rest),
-        Some(("https", rest)) => Err(Complaint::value(
-            "TLS to the engine is not supported",
-            format!(
-                "write http://{} and keep the engine on the same host or pod",
-                shown(rest)
-            ),
-        )),
+        Some(("http", rest)) => Ok((Scheme::Http, rest)),
+        Some(("https", rest)) => Ok((Scheme::Https, rest)),
         Some(_) => Err(Complaint::value(
             "not an http URL",
-            "write http://HOST:PORT",
+            "write http://HOST:PORT or https://HOST:PORT",
         )),
         None => Err(Complaint::value(
             "a URL without http://",

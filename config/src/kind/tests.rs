@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Address, Choice, Count, EngineUrl, LEVELS, ListenText, ModelName, Scalar, Size, TOGGLE, Time,
-    TimeOrOff,
+    Address, Auto, Choice, Count, EngineUrl, FileOrNone, LEVELS, ListenText, ModelName, Scalar,
+    ServerName, Size, TOGGLE, Time, TimeOrOff,
 };
 
 /// The shown form of what `text` says, or the complaint.
@@ -188,6 +188,35 @@ fn addresses() {
 }
 
 #[test]
+fn files_and_names_of_tls() {
+    check(
+        &FileOrNone,
+        &[
+            ("/etc/tls/tls.crt", "/etc/tls/tls.crt"),
+            ("tls.key", "tls.key"),
+            ("none", "none"),
+            (
+                "-----BEGIN PRIVATE KEY-----",
+                "what belongs into a file; write it into a file and give the file's path",
+            ),
+        ],
+    );
+    check(
+        &Auto(ServerName),
+        &[
+            ("engine.svc", "engine.svc"),
+            ("10.0.0.1", "10.0.0.1"),
+            ("::1", "::1"),
+            ("auto", "auto"),
+            (
+                "*.svc",
+                "not a name that a certificate can have; write a DNS name or an address, or auto",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn unix_sockets_on_either_side() {
     let not_absolute = "not the absolute path of a socket; write unix:/PATH, for example unix:/run/loadproof/loadproof.sock";
     let longest = format!("unix:/{}", "s".repeat(106));
@@ -229,13 +258,15 @@ fn urls_of_an_engine() {
                 "127.0.0.1:8000",
                 "a URL without http://; write http://127.0.0.1:8000",
             ),
+            ("https://engine:8443/", "https://engine:8443"),
+            ("https://[::1]:8443", "https://[::1]:8443"),
             (
-                "https://engine:8000",
-                "TLS to the engine is not supported; write http://engine:8000 and keep the engine on the same host or pod",
+                "https://engine:8443/v1",
+                "a URL with a path; write https://engine:8443 only; paths are the client's",
             ),
             (
                 "grpc://engine:8000",
-                "not an http URL; write http://HOST:PORT",
+                "not an http URL; write http://HOST:PORT or https://HOST:PORT",
             ),
             ("http://user:pass@engine:8000", credentials),
             (

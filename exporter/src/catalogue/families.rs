@@ -56,6 +56,7 @@ pub static ALL: &[&Family] = &[
     &REJECTED_REQUESTS,
     &LABEL_OVERFLOW,
     &PANICS,
+    &CERTIFICATES_REFUSED,
     &ENGINE_CHANGES,
     &ENGINE_SCRAPES,
     &IN_FLIGHT_REQUESTS,
@@ -383,6 +384,17 @@ pub static ENGINE_SCRAPES: Family = Family {
     labels: &[RESULT],
     stability: Stability::Experimental,
     help: "Reads of the engine's own metrics, for the load that a request met there. Without result ok, records say nothing of it.",
+    absent: NEVER,
+};
+
+/// Certificates that could not be served with.
+pub static CERTIFICATES_REFUSED: Family = Family {
+    name: "certificates_refused",
+    unit: None,
+    kind: Kind::Counter,
+    labels: &[],
+    stability: Stability::Experimental,
+    help: "Times that changed files of tls could not be served with: unreadable, expired, or a key of another certificate. The old certificate was kept; the log says why.",
     absent: NEVER,
 };
 

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 use tokio_util::sync::CancellationToken;
-use upstream::Clock;
+use upstream::{Clock, Socket};
 
 const LIMITS: ConnectionLimits = ConnectionLimits {
     head_bytes: 1024,
@@ -46,7 +46,7 @@ async fn accepted(first: &str) -> (DuplexStream, Accepted) {
     let (mut client, socket) = duplex(64 * 1024);
     client.write_all(first.as_bytes()).await.unwrap();
     let mut accepted = Accepted::new(
-        Box::new(socket),
+        (Box::new(socket) as Box<dyn Socket>).into(),
         Clock::start(),
         LIMITS,
         CancellationToken::new(),

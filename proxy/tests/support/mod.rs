@@ -56,7 +56,8 @@ impl Connector for Nowhere {
     }
 }
 
-struct ToEngine(Arc<Engine>);
+/// The way to an engine.
+pub(crate) struct ToEngine(pub(crate) Arc<Engine>);
 
 impl Connector for ToEngine {
     fn connect(&self) -> Connecting {
@@ -91,7 +92,8 @@ impl House {
         Self::with(Arc::new(Nowhere), "")
     }
 
-    fn with(connector: Arc<dyn Connector>, yaml: &str) -> Self {
+    /// A proxy in front of what `connector` leads to.
+    pub(crate) fn with(connector: Arc<dyn Connector>, yaml: &str) -> Self {
         let environment = config::Environment::of::<String, String>([]);
         let file = format!("upstream:\n  url: http://127.0.0.1:1\n{yaml}");
         let effective = config::check(&config::Sources {

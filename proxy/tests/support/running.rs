@@ -35,7 +35,7 @@ impl Running {
     pub(crate) fn start(checked: &Checked) -> Result<Self, Error> {
         let listeners = Listeners::bind(checked)?;
         let port = listeners.data.address().map(|address| address.port());
-        let proxy = Proxy::new(checked, Parts::of(checked, String::new()))?;
+        let proxy = Proxy::new(checked, Parts::of(checked, String::new())?)?;
         let (stop, stopped) = mpsc::channel(1);
         let mut task = JoinSet::new();
         task.spawn(proxy.run(listeners, Signals::channel(stopped)));
