@@ -40,8 +40,8 @@ unit: ## All tests that need nothing but this checkout
 	@scripts/setup nextest cc
 	$(cargo) nextest run $(workspace) --profile unit
 
-e2e: ## The binary against llama.cpp and Prometheus
-	@scripts/setup nextest cc prometheus engine
+e2e: ## The binary against llama.cpp, Prometheus and other HTTP parsers
+	@scripts/setup nextest cc prometheus engine parsers
 	$(cargo) nextest run $(workspace) --profile e2e
 
 bench: ## Micro-benchmarks of the token path

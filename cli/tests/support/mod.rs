@@ -31,7 +31,7 @@ pub(crate) use engine::Engine;
 pub(crate) use message::Message;
 pub(crate) use openai::Stream;
 pub(crate) use patience::eventually;
-pub(crate) use program::Program;
+pub(crate) use program::{Program, tool};
 pub(crate) use prometheus::{Native, Prometheus, Sample, promtool};
 pub(crate) use proxy::Proxy;
 pub(crate) use tee::{Passed, Tee};

@@ -1,6 +1,9 @@
 //! A program that runs beside the test, and what it said.
 
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -32,8 +35,21 @@ struct Said {
 impl Program {
     /// Starts `command`; `name` is what messages call it, `fix` what they advise if it can't be started.
     pub(crate) fn start(name: &'static str, command: &mut Command, fix: &str) -> Self {
+        Self::spawn(name, command.stdin(Stdio::null()), fix)
+    }
+
+    /// The same, with a socket that listens already as its standard input: so there is no moment in which it doesn't.
+    pub(crate) fn start_on(
+        listener: TcpListener,
+        name: &'static str,
+        command: &mut Command,
+        fix: &str,
+    ) -> Self {
+        Self::spawn(name, command.stdin(OwnedFd::from(listener)), fix)
+    }
+
+    fn spawn(name: &'static str, command: &mut Command, fix: &str) -> Self {
         let mut child = command
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -126,6 +142,19 @@ impl Drop for Program {
         if thread::panicking() {
             self.show_last_lines();
         }
+    }
+}
+
+/// The program that `make e2e` sets up, else the one on PATH.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the room lies in the checkout");
+    let unpacked = root.join(".tools/bin").join(name);
+    if unpacked.exists() {
+        unpacked
+    } else {
+        PathBuf::from(name)
     }
 }
 

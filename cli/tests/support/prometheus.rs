@@ -2,11 +2,11 @@
 
 use super::client;
 use super::patience::eventually;
-use super::program::Program;
+use super::program::{Program, tool};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -175,19 +175,6 @@ fn binary() -> PathBuf {
 /// `promtool`, from the same place.
 pub(crate) fn promtool() -> PathBuf {
     tool("promtool")
-}
-
-/// The program that `make e2e` sets up, else the one on PATH.
-fn tool(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the room lies in the checkout");
-    let unpacked = root.join(".tools/bin").join(name);
-    if unpacked.exists() {
-        unpacked
-    } else {
-        PathBuf::from(name)
-    }
 }
 
 fn percent_encoded(text: &str) -> String {
