@@ -13,8 +13,8 @@ help: ## List the targets
 
 demo: ## Build, then watch loadproof measure a simulated engine
 	@scripts/setup rust cc
-	$(cargo) build --release --locked --package loadproof-cli
-	@$(cargo) run --release --locked --quiet --package loadproof-cli -- demo
+	$(cargo) build --release --locked --package cli
+	@$(cargo) run --release --locked --quiet --package cli -- demo
 
 test: lint docs unit e2e ## Everything that must pass before a change lands
 
@@ -58,10 +58,10 @@ dist-check: ## Build it in two folders: the bytes must be equal
 
 generate: ## Write anew what is generated: METRICS.md, docs/CONFIG.md, docs/HOSTILE-STREAMS.md, dashboard and rules
 	@scripts/setup rust cc
-	$(cargo) run --locked --quiet --package loadproof-exporter --example metrics_md
-	$(cargo) run --locked --quiet --package loadproof-grafana --example generate
-	$(cargo) run --locked --quiet --package loadproof-decode --example hostile_streams
-	mkdir -p target && $(cargo) run --locked --quiet --package loadproof-cli -- config reference > target/CONFIG.md
+	$(cargo) run --locked --quiet --package exporter --example metrics_md
+	$(cargo) run --locked --quiet --package grafana --example generate
+	$(cargo) run --locked --quiet --package decode --example hostile_streams
+	mkdir -p target && $(cargo) run --locked --quiet --package cli -- config reference > target/CONFIG.md
 	mv target/CONFIG.md docs/CONFIG.md
 
 clean: ## Remove what was built; the tools stay (.tools, .venv)

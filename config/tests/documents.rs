@@ -6,7 +6,7 @@
     reason = "a test fails by panicking, and these are functions of tests"
 )]
 
-use loadproof_config::{
+use config::{
     Environment, FileText, Flag, Sources, check, keys, print, print_json, reference, schema,
 };
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ slo: {ttft: [500ms, 2s], tpot: [30ms]}
 limits:
 ";
 
-fn example() -> loadproof_config::Effective {
+fn example() -> config::Effective {
     let result = check(&Sources {
         file: Some(FileText {
             name: "c.yaml",

@@ -1,6 +1,6 @@
 //! What is said about each thing that can be wrong, word for word: the messages are the product here.
 
-use loadproof_config::{Environment, FileText, Flag, Sources, check};
+use config::{Environment, FileText, Flag, Sources, check};
 
 const UPSTREAM: &str = "upstream: {url: \"http://127.0.0.1:8000\"}\n";
 

@@ -6,7 +6,7 @@
     reason = "a test fails by panicking, and these are functions of tests"
 )]
 
-use loadproof_config::{
+use config::{
     Effective, Environment, Faults, FileText, Flag, Origin, Position, Sources, check, keys, load,
 };
 use serde_json::Value;

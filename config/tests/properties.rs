@@ -6,9 +6,7 @@
     reason = "a test fails by panicking, and these are functions of tests"
 )]
 
-use loadproof_config::{
-    Effective, Environment, Faults, FileText, Flag, Sources, check, keys, print,
-};
+use config::{Effective, Environment, Faults, FileText, Flag, Sources, check, keys, print};
 use proptest::prelude::*;
 
 fn check_file(text: &str, flags: &[Flag]) -> Result<Effective, Faults> {

@@ -12,7 +12,7 @@ mod support;
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use loadproof_exporter::{Exporter, Format, Live};
+use exporter::{Exporter, Format, Live};
 use measure::Nanos;
 use prometheus_client::metrics::histogram::{Histogram, NativeHistogramConfig};
 use wire::Tokens;
@@ -45,7 +45,7 @@ fn observe(c: &mut Criterion) {
         b.iter(|| exporter.observe_proxy_delay(black_box(Nanos(40_000))));
     });
     // What the gaps of the same record would cost, one by one, in the library's histogram.
-    let edges = loadproof_exporter::catalogue::GAP.iter().copied();
+    let edges = exporter::catalogue::GAP.iter().copied();
     let native = NativeHistogramConfig::with_bucket_factor(1.022);
     let (tokens, bursts) = (
         Histogram::new_classic_and_native(edges.clone(), native),

@@ -5,6 +5,6 @@ use std::fs;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../METRICS.md");
-    fs::write(path, loadproof_exporter::reference::markdown()?)?;
+    fs::write(path, exporter::reference::markdown()?)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! METRICS.md, written from the catalogue.
 //!
-//! `cargo run -p loadproof-exporter --example metrics_md` writes the file; a test fails when it is not current.
+//! `cargo run -p exporter --example metrics_md` writes the file; a test fails when it is not current.
 
 use std::fmt::{self, Write};
 
@@ -25,7 +25,7 @@ pub fn markdown() -> Result<String, fmt::Error> {
 
 const HEAD: &str = "# Metrics
 
-<!-- Written by `cargo run -p loadproof-exporter --example metrics_md`. Change the catalogue, not this page. -->
+<!-- Written by `cargo run -p exporter --example metrics_md`. Change the catalogue, not this page. -->
 
 Every metric that loadproof exports, on its own listener and never on the serving port, where the engine's `/metrics`
 passes through unchanged. Durations are in seconds. A value that does not exist is absent, never 0.
@@ -242,7 +242,7 @@ mod tests {
         let committed = std::fs::read_to_string(path).expect("METRICS.md can be read");
         assert!(
             committed == markdown().expect("it can be written"),
-            "METRICS.md is not what the catalogue says: run `cargo run -p loadproof-exporter --example metrics_md`"
+            "METRICS.md is not what the catalogue says: run `cargo run -p exporter --example metrics_md`"
         );
     }
 

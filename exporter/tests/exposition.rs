@@ -13,9 +13,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use loadproof_exporter::{
-    Build, Error, Exporter, Format, Live, Settings, Targets, Unmeasured, catalogue,
-};
+use exporter::{Build, Error, Exporter, Format, Live, Settings, Targets, Unmeasured, catalogue};
 use measure::{Edges, End, Nanos, Outcome, Role, ShapeEdges};
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model as model;
 use prost::Message;
@@ -907,7 +905,7 @@ fn a_scrape_at_the_default_cap_stays_within_its_size() {
     let shaped = series(&exporter, &catalogue::TIME_TO_FIRST_TOKEN).len();
     assert_eq!(
         shaped,
-        loadproof_exporter::DEFAULT_MAX_CELLS + 1,
+        exporter::DEFAULT_MAX_CELLS + 1,
         "the cap is reached"
     );
     let text = exporter

@@ -15,7 +15,7 @@ mod support;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use loadproof_exporter::{Format, Live, Settings, Targets};
+use exporter::{Format, Live, Settings, Targets};
 use measure::Nanos;
 
 fn promtool(arguments: &[&str], input: &[u8]) -> Output {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let room = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in loadproof_grafana::generated()? {
+    for file in grafana::generated()? {
         let path = room.join(file.path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;

@@ -23,7 +23,8 @@ pub enum Error {
     Yaml(#[from] serde_saphyr::ser::Error),
 }
 
-const RULES_HEAD: &str = "# Written by `cargo run -p loadproof-grafana --example generate`. Change grafana/src, not this file.\n";
+const RULES_HEAD: &str =
+    "# Written by `cargo run -p grafana --example generate`. Change grafana/src, not this file.\n";
 
 /// Every generated file.
 ///

@@ -1,6 +1,6 @@
 //! Grafana dashboard and Prometheus rules, generated from the metric catalogue.
 //!
-//! `cargo run -p loadproof-grafana --example generate` writes `grafana/dashboards/` and `grafana/rules/`; a test fails when
+//! `cargo run -p grafana --example generate` writes `grafana/dashboards/` and `grafana/rules/`; a test fails when
 //! they are not current. Every query takes its names from [`exporter::catalogue`], so that a renamed family can't leave an
 //! empty panel behind, and reads native and classic histograms alike.
 //!

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use exporter::catalogue::{self, Family, Kind};
-use loadproof_grafana::{Rule, dashboard, generated, rules};
+use grafana::{Rule, dashboard, generated, rules};
 use measure::Outcome;
 use promql_parser::label::Matcher;
 use promql_parser::parser::{self, Expr, LabelModifier, VectorSelector};
@@ -314,7 +314,7 @@ fn the_committed_files_are_current() {
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
             committed == file.text,
-            "{} is not what the catalogue says: run `cargo run -p loadproof-grafana --example generate`",
+            "{} is not what the catalogue says: run `cargo run -p grafana --example generate`",
             file.path
         );
     }

@@ -6,7 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-extern crate exporter as loadproof_exporter;
+extern crate exporter as exporter;
 
 #[path = "../../exporter/tests/support/mod.rs"]
 mod records;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use exporter::{Live, Settings, Targets, negotiate};
-use loadproof_grafana::{Rule, dashboard, rules};
+use grafana::{Rule, dashboard, rules};
 use measure::{End, Nanos};
 use serde_json::Value;
 

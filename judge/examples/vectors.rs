@@ -2,7 +2,7 @@
 //!
 //! Without an argument it runs the ones of this repository. Exit code 1 if any file failed, or if there is none.
 
-extern crate loadproof_judge as judge;
+extern crate judge as judge;
 
 #[path = "../tests/vectors/mod.rs"]
 mod vectors;

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use config::{Effective, Environment, FileText, Sources};
-use loadproof_k8s::SIDECAR;
+use k8s::SIDECAR;
 use serde_json::{Value, json};
 
 /// Time that must be left when every wait has been used up.

@@ -2,8 +2,8 @@
 //! them.
 #![allow(clippy::unwrap_used, reason = "a test says what it found by failing")]
 
-use loadproof_probe::{Facts, LoadReader, facts_of};
 use measure::EngineLoad;
+use probe::{Facts, LoadReader, facts_of};
 use wire::EngineKind;
 
 /// The facts of several answers, the first one first.

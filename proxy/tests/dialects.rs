@@ -8,8 +8,8 @@
     reason = "a test says what it found by failing"
 )]
 
-use loadproof_proxy::{Parts, Proxy};
 use measure::{Outcome, Record};
+use proxy::{Parts, Proxy};
 use sim::{Kind, Personality};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};

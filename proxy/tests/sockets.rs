@@ -8,7 +8,7 @@
 #[path = "support/running.rs"]
 mod running;
 
-use loadproof_proxy::Error;
+use proxy::Error;
 use running::{Running, ask, checked};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;

@@ -8,8 +8,8 @@
     reason = "a test says what it found by failing"
 )]
 
-use loadproof_proxy::{Parts, Proxy};
 use measure::{Outcome, Record};
+use proxy::{Parts, Proxy};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use sim::{Ended, Kind};

@@ -1,6 +1,6 @@
 //! A short run of the demo, as its callers see it.
 
-use loadproof_rig::demo::{self, Options, Progress, Started, Watch};
+use rig::demo::{self, Options, Progress, Started, Watch};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -114,9 +114,6 @@ fn options_that_make_no_sense_are_refused() {
         },
     ] {
         let error = demo::run(&wrong, &mut Seen::default()).expect_err("it is refused");
-        assert!(
-            matches!(error, loadproof_rig::Error::Option { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, rig::Error::Option { .. }), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! The simulated engine as a program: serves until Ctrl-C, prints its address first and a summary last.
 //!
-//! `cargo run -p loadproof-sim --example engine -- --port 0 --engine sglang`
+//! `cargo run -p sim --example engine -- --port 0 --engine sglang`
 //!
 //! Its clock is the machine's `CLOCK_MONOTONIC`, so that the stamps of scripted events can be subtracted from those of a
 //! client in another process.
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 
 use clap::{Parser, ValueEnum};
-use loadproof_sim::{Clock, Options, Pacing, Personality, Profile, Server};
+use sim::{Clock, Options, Pacing, Personality, Profile, Server};
 use tokio::net::TcpListener;
 use wire::EngineKind;
 

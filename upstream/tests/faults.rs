@@ -9,15 +9,15 @@
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
-use loadproof_upstream::{
-    Budget, Clock, Connecting, Connector, Limits, Live, Observed, PatienceLimits, PoolLimits,
-    QueueLimits, RequestBody, Socket, Upstream,
-};
 use measure::{Exchange, Identity, InFlight, Nanos, Progress, Record, Recorder, Role};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use upstream::{
+    Budget, Clock, Connecting, Connector, Limits, Live, Observed, PatienceLimits, PoolLimits,
+    QueueLimits, RequestBody, Socket, Upstream,
+};
 use wire::Endpoint;
 
 const TOKEN: &str =

@@ -4,8 +4,8 @@
 //! reported time divided by 1000, or the throughput, is the cost of one.
 
 use criterion::{BatchSize, Bencher, Criterion, Throughput, criterion_group, criterion_main};
-use loadproof_wire::{AnswerContext, Decoder, Endpoint, RequestScan};
 use std::hint::black_box;
+use wire::{AnswerContext, Decoder, Endpoint, RequestScan};
 
 const EVENTS: usize = 1000;
 

@@ -1,7 +1,7 @@
 //! Runs a corpus of recorded answers and says for each whether the decoder understands it as expected.
 //!
 //! ```text
-//! cargo run -p loadproof-wire --example corpus -- FOLDER [--engine NAME]... [--json]
+//! cargo run -p wire --example corpus -- FOLDER [--engine NAME]... [--json]
 //! ```
 //!
 //! FOLDER holds `expected.json` and the files that it names, in the form of `wire/tests/fixtures/corpus`. Each case is run

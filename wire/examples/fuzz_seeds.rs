@@ -1,7 +1,7 @@
 //! Writes the recorded answers as seeds for the fuzz targets `answer` and `packed` into a folder:
 //!
 //! ```text
-//! cargo run -p loadproof-wire --example fuzz_seeds -- FOLDER
+//! cargo run -p wire --example fuzz_seeds -- FOLDER
 //! ```
 
 #[path = "../tests/any_answer/mod.rs"]

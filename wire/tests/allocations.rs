@@ -3,10 +3,10 @@
 use allocation_counter::measure;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use loadproof_wire::limits::{LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
-use loadproof_wire::{AnswerContext, Decoder, Endpoint, Event, RequestScan, TransportEnd};
 use std::io::Write;
 use std::ops::Range;
+use wire::limits::{LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
+use wire::{AnswerContext, Decoder, Endpoint, Event, RequestScan, TransportEnd};
 
 const STREAM: AnswerContext<'static> = AnswerContext {
     content_type: Some("text/event-stream"),

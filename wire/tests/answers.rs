@@ -8,9 +8,9 @@
 mod corpus;
 
 use corpus::{Corpus, Verdict};
-use loadproof_wire::EngineTimes;
 use std::fmt::Write;
 use std::path::Path;
+use wire::EngineTimes;
 
 fn corpus() -> Corpus {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/corpus");

@@ -10,11 +10,11 @@ mod corpus;
 
 use any_answer::{Input, check, check_as_packed, routes};
 use corpus::{Case, Corpus};
-use loadproof_wire::{AnswerContext, Decoder, Endpoint, Event, FinishState, TransportEnd};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::Path;
 use std::sync::LazyLock;
+use wire::{AnswerContext, Decoder, Endpoint, Event, FinishState, TransportEnd};
 
 static CORPUS: LazyLock<Corpus> = LazyLock::new(|| {
     Corpus::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/corpus")).unwrap()

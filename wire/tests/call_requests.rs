@@ -5,7 +5,7 @@
     reason = "what goes wrong in a helper fails the test"
 )]
 
-use loadproof_wire::*;
+use wire::*;
 
 fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -1,6 +1,6 @@
 //! Which routes generate, and what they are called.
 
-use loadproof_wire::Endpoint;
+use wire::Endpoint;
 
 #[test]
 fn a_route_is_known_by_its_path() {

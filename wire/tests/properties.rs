@@ -5,10 +5,10 @@
     reason = "what goes wrong in a helper fails the test"
 )]
 
-use loadproof_wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
 
 /// The events of a chat's stream, and its answer.
 fn read(stream: &str) -> (Vec<Event>, Answer) {

@@ -5,11 +5,11 @@
     reason = "what goes wrong in a helper fails the test"
 )]
 
-use loadproof_wire::limits::{JSON_DEPTH, TEXT_BYTES};
-use loadproof_wire::{Endpoint, RequestFacts, RequestScan};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
+use wire::limits::{JSON_DEPTH, TEXT_BYTES};
+use wire::{Endpoint, RequestFacts, RequestScan};
 
 fn scan<'b>(endpoint: Endpoint, pushes: impl IntoIterator<Item = &'b [u8]>) -> RequestFacts {
     let mut scan = RequestScan::new(endpoint);

@@ -6,11 +6,11 @@
     reason = "a test that can't go on fails; clippy knows functions with #[test] alone"
 )]
 
-use loadproof_wire::encode::{
+use wire::encode::{
     self, Finish, Manner, Prompt, RequestShape, Sheet, Step, Streaming, Times, Token, TokenKind,
     Writer,
 };
-use loadproof_wire::{
+use wire::{
     Answer, AnswerContext, CountSource, Decoder, Endpoint, EngineKind, Event, FinishState,
     RequestFacts, RequestScan, Terminator, Tokens, TransportEnd,
 };

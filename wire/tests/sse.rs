@@ -1,8 +1,8 @@
 //! Framing of event streams: each rule by example, each example in every way that it can be cut in two, and byte by byte.
 
-use loadproof_wire::limits::LINE_BYTES;
-use loadproof_wire::sse::{Field, Frame, Framer, Rest};
 use proptest::prelude::*;
+use wire::limits::LINE_BYTES;
+use wire::sse::{Field, Frame, Framer, Rest};
 
 /// What came out of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]

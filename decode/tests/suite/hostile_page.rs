@@ -1,7 +1,7 @@
 //! The page on hostile streams: what is true, what loadproof says of the recordings in `tests/fixtures/hostile`, and what
 //! other tools said of the same timelines.
 
-use loadproof_decode::{Options, Summary, decode};
+use decode::{Options, Summary, decode};
 use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;

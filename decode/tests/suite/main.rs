@@ -6,7 +6,7 @@
 )]
 
 // The room's alias, as everywhere else.
-extern crate loadproof_decode as decode;
+extern crate decode as decode;
 
 mod corpus;
 mod errors;

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use loadproof_exporter::{Exporter, Settings, Vocabulary};
+use exporter::{Exporter, Settings, Vocabulary};
 use measure::{End, Exchange, Identity, InFlight, Nanos, Record, Role};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;

@@ -1,7 +1,7 @@
 //! The room's tests: the vectors, and what holds for every input.
 
 // The room's alias, as everywhere else.
-extern crate loadproof_judge as judge;
+extern crate judge as judge;
 
 #[path = "../vectors/mod.rs"]
 mod vectors;

@@ -7,7 +7,7 @@
 )]
 
 // The room's alias, as everywhere else.
-extern crate loadproof_measure as measure;
+extern crate measure as measure;
 
 mod beside;
 mod censoring;

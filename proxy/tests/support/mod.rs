@@ -1,8 +1,8 @@
 //! A proxy between a client and an engine that are both written out byte by byte, over pipes, on tokio's paused clock: so
 //! every time in a test is exact, and nothing sleeps for real.
 
-use loadproof_proxy::{Drained, Parts, Proxy};
 use measure::Record;
+use proxy::{Drained, Parts, Proxy};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A proxy that listens, and what is asked of it through real sockets.
 
 use config::{Checked, Environment, FileText, Sources};
-use loadproof_proxy::{Drained, Error, Listeners, Parts, Proxy, Signals};
+use proxy::{Drained, Error, Listeners, Parts, Proxy, Signals};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

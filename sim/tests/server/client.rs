@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loadproof_sim::Clock;
+use sim::Clock;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// What came back, byte by byte with its time, and how it ended.

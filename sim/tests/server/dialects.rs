@@ -1,9 +1,9 @@
 //! Every engine on every route: what the decoder reads is what was emitted, as far as the dialect carries it, and unknown
 //! where it doesn't.
 
-use loadproof_sim::{Ended, Finish, Kind, Personality, Profile, Record, Speculation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use sim::{Ended, Finish, Kind, Personality, Profile, Record, Speculation};
 use wire::encode::speaks;
 use wire::{Accumulation, Endpoint, EngineKind, FinishState};
 

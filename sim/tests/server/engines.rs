@@ -1,8 +1,8 @@
 //! What a server of each engine does around its answers: errors, equal answers to equal requests, its own times, what it says
 //! of itself.
 
-use loadproof_sim::{Ended, Personality, Profile, Record};
 use serde_json::Value;
+use sim::{Ended, Personality, Profile, Record};
 use wire::{Endpoint, EngineKind, FinishState, TransportEnd};
 
 use crate::client::Heard;

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use loadproof_sim::{Ended, Kind, Profile, Record};
+use sim::{Ended, Kind, Profile, Record};
 use tokio::io::AsyncWriteExt;
 
 use crate::client::{Heard, listen, talk};

@@ -1,6 +1,6 @@
 //! Routes that stream nothing, refusals, whole answers.
 
-use loadproof_sim::{Ended, Kind, Profile};
+use sim::{Ended, Kind, Profile};
 
 use crate::stage::{Request, Stage};
 
@@ -212,7 +212,7 @@ async fn what_can_not_be_served_is_refused_as_vllm_refuses() {
     assert_eq!(full.field("retry-after").as_deref(), Some("1"));
     assert_eq!(
         stage.server.load(),
-        loadproof_sim::Load::default(),
+        sim::Load::default(),
         "a refused request leaves nothing behind"
     );
 }

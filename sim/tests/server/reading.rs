@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loadproof_sim::{Finish, Record};
+use sim::{Finish, Record};
 use wire::{
     Answer, AnswerContext, Decoder, Endpoint, EngineKind, Event, Terminator, Tokens, TransportEnd,
 };

@@ -1,6 +1,6 @@
 //! The scripted backend: events when they are due, each with its stamp.
 
-use loadproof_sim::{Ended, Profile, Stamp};
+use sim::{Ended, Profile, Stamp};
 
 use crate::client::talk;
 use crate::stage::{Request, Stage};

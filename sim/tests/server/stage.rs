@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
-use loadproof_sim::{Clock, Options, Profile, Record, Server};
+use sim::{Clock, Options, Profile, Record, Server};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::task::JoinSet;
 use tokio::time::Instant;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loadproof_sim::{Ended, Load, Profile};
+use sim::{Ended, Load, Profile};
 use tokio::io::AsyncWriteExt;
 
 use crate::client::listen;

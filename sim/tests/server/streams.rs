@@ -1,6 +1,6 @@
 //! Streams: what vLLM writes, and a truth that is what was heard.
 
-use loadproof_sim::{Ended, Finish, Kind, Profile, Record, Speculation};
+use sim::{Ended, Finish, Kind, Profile, Record, Speculation};
 
 use tokio::io::AsyncWriteExt;
 use wire::{AnswerContext, Decoder, Endpoint, Tokens, TransportEnd};

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use loadproof_sim::{Clock, Ended, Options, Pacing, Profile, Server, Stamp};
+use sim::{Clock, Ended, Options, Pacing, Profile, Server, Stamp};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;

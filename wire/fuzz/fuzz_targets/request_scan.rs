@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use loadproof_wire::{Endpoint, RequestFacts, RequestScan};
+use wire::{Endpoint, RequestFacts, RequestScan};
 
 fn scan(endpoint: Endpoint, bytes: &[u8], size: usize) -> RequestFacts {
     let mut scan = RequestScan::new(endpoint);

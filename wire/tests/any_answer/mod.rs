@@ -10,11 +10,11 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use loadproof_wire::{
+use std::io::Write;
+use wire::{
     Accumulation, Anomaly, Answer, AnswerContext, CountSource, Decoder, Endpoint, Event,
     FinishState, Reason, Tokens, TransportEnd,
 };
-use std::io::Write;
 
 /// What the head may say of the body: one for each framing.
 pub(crate) const CONTENT_TYPES: [&str; 4] = [

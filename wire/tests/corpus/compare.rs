@@ -1,9 +1,9 @@
 //! What was observed of a case against what it expects, field by field.
 
 use super::replay::{Observed, Reads};
-use loadproof_wire::{CountSource, Event, FinishState, Terminator, Tokens};
 use serde_json::{Map, Value, json};
 use std::fmt;
+use wire::{CountSource, Event, FinishState, Terminator, Tokens};
 
 /// A field that is not as expected.
 pub(crate) struct Difference {

@@ -1,8 +1,8 @@
 //! Just enough of HTTP/1.1 to take the body out of a recorded response. For tests alone: the product leaves it to hyper.
 
-use loadproof_wire::EngineTimes;
-use loadproof_wire::TransportEnd;
 use std::error::Error;
+use wire::EngineTimes;
+use wire::TransportEnd;
 
 /// A response as far as it has come.
 #[derive(Default)]

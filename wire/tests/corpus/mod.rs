@@ -15,12 +15,12 @@ mod replay;
 pub(crate) use compare::Difference;
 pub(crate) use replay::{Observed, Reads};
 
-use loadproof_wire::{Accumulation, AnswerContext, Endpoint, TransportEnd};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+use wire::{Accumulation, AnswerContext, Endpoint, TransportEnd};
 
 /// The cases of a folder, in the order of its `expected.json`.
 pub(crate) struct Corpus {

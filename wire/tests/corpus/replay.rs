@@ -2,9 +2,9 @@
 
 use super::http1::{Head, Response};
 use super::{Case, Framing};
-use loadproof_wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
 use std::error::Error;
 use std::fmt;
+use wire::{Answer, AnswerContext, Decoder, Endpoint, Event, Tokens, TransportEnd};
 
 /// How a file is cut into reads.
 #[derive(Debug, Clone, Copy)]

@@ -19,8 +19,8 @@ mod tokens;
 mod totals;
 mod triton;
 
-use loadproof_wire::limits::{CHOICES, LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
-use loadproof_wire::{
+use wire::limits::{CHOICES, LINE_BYTES, TEXT_BYTES, WHOLE_BODY_BYTES};
+use wire::{
     Anomaly, Answer, AnswerContext, CallAnswer, CallAnswers, CountSource, Decoder, Endpoint,
     EngineTimes, Event, FinishState, Reason, Terminator, Tokens, TransportEnd,
 };

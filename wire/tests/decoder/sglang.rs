@@ -1,7 +1,7 @@
 //! SGLang's `/generate`: what the corpus of answers doesn't show.
 
 use crate::*;
-use loadproof_wire::Accumulation;
+use wire::Accumulation;
 
 const GENERATE: AnswerContext<'static> = AnswerContext {
     content_type: Some("text/event-stream"),

@@ -1,7 +1,7 @@
 //! Triton's `generate` and `generate_stream`: what the corpus of answers doesn't show.
 
 use crate::*;
-use loadproof_wire::Accumulation;
+use wire::Accumulation;
 
 const TRITON: AnswerContext<'static> = AnswerContext {
     content_type: Some("text/event-stream"),
