@@ -29,7 +29,7 @@ const CONNECTION: usize = 0;
 const PUMP: usize = 1;
 
 /// Most bytes that a connection of HTTP/1.1 reads ahead, in bytes.
-const READ_BUFFER: usize = 64 * 1024;
+const READ_BUFFER: usize = 32 * 1024;
 
 /// What is spoken on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
