@@ -258,7 +258,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn fault_09_a_peer_that_lost_its_power_is_noticed_by_the_system() -> io::Result<()> {
+    async fn fault_09_the_system_is_told_to_look_for_peers_that_lost_their_power() -> io::Result<()>
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let stream = TcpStream::connect(listener.local_addr()?).await?;
         prepare(&stream)?;
