@@ -30,6 +30,11 @@ const ROOMS: &[Room] = &[
         tests_use: &["wire"],
     },
     Room {
+        name: "capture",
+        uses: &["wire", "measure", "judge"],
+        tests_use: &[],
+    },
+    Room {
         name: "decode",
         uses: &["wire", "measure"],
         tests_use: &[],

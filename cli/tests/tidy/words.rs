@@ -21,6 +21,7 @@ const TOP_LEVEL: &[&str] = &[
     "Makefile",
     "README.md",
     "SECURITY.md",
+    "capture",
     "cli",
     "clippy.toml",
     "config",
