@@ -22,6 +22,10 @@ pub struct Row {
     pub wall_us: i64,
     /// Arrival on the monotonic clock of the process, ns since its start.
     pub arrival_ns: u64,
+    /// Of a shadow: the exchange it copies. Of a replay: the number, in the order of the schedule, of the request it sends.
+    pub pair: Option<u64>,
+    /// Of a replay: when it was to be sent, on the clock of `arrival_ns`. Its lag is `arrival_ns` less this.
+    pub planned_ns: Option<u64>,
 
     // ---- what was asked
     /// Path of the generating route, `/v1/chat/completions`, …
