@@ -15,7 +15,7 @@ pub struct Row {
     // ---- who and when
     /// Number of the exchange in its process, from 1.
     pub exchange: u64,
-    /// `production`, `shadow` or `replay`.
+    /// `production`, `shadow` or `replay`; `import` where another tool captured it.
     pub role: String,
     /// Arrival by the wall clock, µs after 1970-01-01 UTC. For joining with other logs and for calendar time; gaps between
     /// arrivals are taken from `arrival_ns`.
@@ -80,7 +80,7 @@ pub struct Row {
     // ---- how much there was
     /// Prompt tokens, cached ones included.
     pub input_tokens: Option<u64>,
-    /// Where `input_tokens` comes from: `usage`, `token_ids`, `tokenizer`, …, `none`.
+    /// Where `input_tokens` comes from: `usage`, `token_ids`, `tokenizer`, …, `import`, `none`.
     pub input_source: String,
     /// Generated tokens of all choices.
     pub output_tokens: Option<u64>,
@@ -185,6 +185,10 @@ pub struct Row {
     /// Chained hashes of the prompt's blocks under the capture's key, the last short block included. Two rows begin with the
     /// same blocks exactly as far as their hashes are equal.
     pub blocks: Vec<u64>,
+
+    // ---- where the row was read from another tool's file
+    /// What that file said beyond these columns: a JSON object. A capture of ours has none.
+    pub extra: Option<String>,
 }
 
 /// Gaps of one bucket.
