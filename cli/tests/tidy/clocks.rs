@@ -37,6 +37,10 @@ const READERS: &[(&str, &str)] = &[
         "when the engine was asked for its load, which no exchange's read dates",
     ),
     (
+        "replay/src/runner.rs",
+        "when a request is due, and when it is sent: the arrival of what no socket brought",
+    ),
+    (
         "rig/src/clock.rs",
         "a known load's schedule, and the clock that simulator and proxy share in it",
     ),

@@ -65,6 +65,11 @@ const ROOMS: &[Room] = &[
         tests_use: &[],
     },
     Room {
+        name: "replay",
+        uses: &["wire", "measure", "judge", "capture", "upstream"],
+        tests_use: &["sim"],
+    },
+    Room {
         name: "proxy",
         uses: &["wire", "measure", "config", "exporter", "upstream", "probe"],
         tests_use: &["sim"],

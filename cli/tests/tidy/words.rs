@@ -34,6 +34,7 @@ const TOP_LEVEL: &[&str] = &[
     "k8s",
     "measure",
     "proxy",
+    "replay",
     "rig",
     "rustfmt.toml",
     "scripts",
