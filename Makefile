@@ -40,8 +40,8 @@ unit: ## All tests that need nothing but this checkout
 	@scripts/setup nextest cc
 	$(cargo) nextest run $(workspace) --profile unit
 
-e2e: ## The binary against llama.cpp, Prometheus and other HTTP parsers
-	@scripts/setup nextest cc prometheus engine parsers
+e2e: ## The binary against llama.cpp, Prometheus, other HTTP parsers and age
+	@scripts/setup nextest cc prometheus engine parsers age
 	$(cargo) nextest run $(workspace) --profile e2e
 
 bench: ## Micro-benchmarks of the token path

@@ -5,6 +5,7 @@
 
 mod about;
 mod row;
+pub mod text;
 
 pub use about::{About, Level, Unit};
 pub use row::{Count, Gap, Row};
