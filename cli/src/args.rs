@@ -40,10 +40,10 @@ pub(crate) struct ConfigurationArgs {
     /// YAML file to read [otherwise: the one LOADPROOF_CONFIG names]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where clients connect, such as 0.0.0.0:8080
+    /// Where clients connect, such as 0.0.0.0:8080, or 0.0.0.0:8000-8003 for an engine of four ports
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// The engine, such as http://127.0.0.1:8000
+    /// The engine, such as http://127.0.0.1:8000, or http://127.0.0.1:8200-8203
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
     /// Where metrics, probes and status are served

@@ -77,7 +77,7 @@ async fn load(clock: Clock) -> Loaded {
 
     let listeners = Listeners::bind(&config).unwrap();
     let (data, admin) = (
-        listeners.data.address().unwrap(),
+        listeners.data[0].address().unwrap(),
         listeners.admin.local_addr().unwrap(),
     );
     let (feed, mut records) = mpsc::channel(1024);

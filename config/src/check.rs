@@ -41,8 +41,9 @@ pub fn check(sources: &Sources<'_>) -> Result<Effective, Faults> {
     let mut notes = Found::default();
     let draft = Draft::gather(sources, &mut notes);
     let mut reader = Reader::new(draft, notes);
-    let checked = checked(&mut reader);
+    let mut checked = checked(&mut reader);
     cross::check(&checked, &mut reader);
+    choose_a_port_for_each(&mut checked);
     match Faults::sorted(reader.notes.faults) {
         Some(faults) => Err(faults),
         None => Ok(Effective {
@@ -50,6 +51,15 @@ pub fn check(sources: &Sources<'_>) -> Result<Effective, Faults> {
             settings: reader.settings,
             warnings: reader.notes.warnings,
         }),
+    }
+}
+
+/// Port 0 is a port of the system's choice for each of the engine's.
+fn choose_a_port_for_each(checked: &mut Checked) {
+    if let [only] = checked.listen.as_slice()
+        && only.is_chosen_by_the_system()
+    {
+        checked.listen = vec![only.clone(); checked.upstream.at.len()];
     }
 }
 

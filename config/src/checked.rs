@@ -11,8 +11,9 @@ use std::time::Duration;
 /// Everything `loadproof proxy` needs to know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
-    /// Where clients connect. Key `listen`, default `127.0.0.1:8080`.
-    pub listen: Listen,
+    /// Where clients connect: one place for each of the engine's ports, in their order. Key `listen`, default
+    /// `127.0.0.1:8080`.
+    pub listen: Vec<Listen>,
     /// Where metrics and status are served. Key `admin.listen`, default `127.0.0.1:9464`.
     pub admin: SocketAddr,
     /// What the end of a client's side means: `half_close`, default `abort`.
@@ -116,8 +117,8 @@ pub struct Identity {
 /// The engine and how to reach it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upstream {
-    /// Where it is: `upstream.url`.
-    pub at: EngineAt,
+    /// Where it is, one place for each of its ports, of which it has at least one: `upstream.url`.
+    pub at: Vec<EngineAt>,
     /// What is spoken to it: `upstream.protocol`, default `auto`.
     pub protocol: EngineProtocol,
     /// `upstream.connect_timeout`, default 2 s.
@@ -311,6 +312,11 @@ impl Listen {
             Self::Unix(_) => None,
         }
     }
+
+    /// Whether its port is not known before it is opened.
+    pub(crate) fn is_chosen_by_the_system(&self) -> bool {
+        self.address().is_some_and(|address| address.port() == 0)
+    }
 }
 
 impl fmt::Display for Listen {
@@ -324,8 +330,18 @@ impl fmt::Display for Listen {
 
 // ------------------------------------------------------------------------------------------------------- EngineAt
 
+impl EngineAt {
+    /// Its port, where it has one.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Self::Tcp { port, .. } => Some(*port),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for EngineAt {
-    /// As `upstream.url` would be written.
+    /// As `upstream.url` would be written for this place alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp { scheme, host, port } => {

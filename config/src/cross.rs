@@ -17,6 +17,7 @@ const UVICORN_KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// Looks at all pairs.
 pub(crate) fn check(checked: &Checked, reader: &mut Reader) {
     queues_nest(checked, reader);
+    there_is_a_listener_for_each_engine_port(checked, reader);
     listeners_differ(checked, reader);
     engine_is_not_us(checked, reader);
     files_go_together(reader);
@@ -46,15 +47,26 @@ fn queues_nest(checked: &Checked, reader: &mut Reader) {
     }
 }
 
+fn there_is_a_listener_for_each_engine_port(checked: &Checked, reader: &mut Reader) {
+    let (Some(listen), Some(engine)) = (reader.sound("listen"), reader.sound("upstream.url"))
+    else {
+        return;
+    };
+    let (ours, theirs) = (checked.listen.len(), checked.upstream.at.len());
+    let chosen = matches!(&*checked.listen, [only] if only.is_chosen_by_the_system());
+    if ours != theirs && !chosen {
+        let wrong = format!("{listen} and {engine} have {ours} and {theirs} ports");
+        let fix = "give each port of the engine one to listen on: as many ports in listen as in upstream.url";
+        reader.conflict((&listen, &engine), wrong, fix.to_owned());
+    }
+}
+
 fn listeners_differ(checked: &Checked, reader: &mut Reader) {
     let (Some(data), Some(admin)) = (reader.sound("listen"), reader.sound("admin.listen")) else {
         return;
     };
-    if checked
-        .listen
-        .address()
-        .is_some_and(|listen| meets(listen, checked.admin))
-    {
+    let mut addresses = checked.listen.iter().filter_map(Listen::address);
+    if addresses.any(|listen| meets(listen, checked.admin)) {
         let wrong = format!("{data} and {admin} take the same port");
         reader.conflict(
             (&admin, &data),
@@ -91,12 +103,16 @@ fn is_given(setting: &Setting) -> bool {
 /// A request that came back to us would go round until every connection is taken.
 fn engine_is_not_us(checked: &Checked, reader: &mut Reader) {
     let engine_at = &checked.upstream.at;
-    let admin = Listen::Tcp(checked.admin);
-    for (path, listener) in [("listen", &checked.listen), ("admin.listen", &admin)] {
+    let admin = [Listen::Tcp(checked.admin)];
+    for (path, listeners) in [
+        ("listen", checked.listen.as_slice()),
+        ("admin.listen", &admin),
+    ] {
         let (Some(engine), Some(ours)) = (reader.sound("upstream.url"), reader.sound(path)) else {
             continue;
         };
-        if leads_to(engine_at, listener) {
+        let comes_back = |ours| engine_at.iter().any(|engine| leads_to(engine, ours));
+        if listeners.iter().any(comes_back) {
             let wrong = format!("the engine's address is our own {ours}");
             let fix = "give the place at which the engine listens".to_owned();
             reader.conflict((&engine, &ours), wrong, fix);
@@ -155,11 +171,14 @@ fn idle_connections_end_before_the_engine_ends_them(checked: &Checked, reader: &
 
 fn tls_settings_are_of_use(checked: &Checked, reader: &mut Reader) {
     let by_tls = matches!(
-        checked.upstream.at,
-        EngineAt::Tcp {
-            scheme: Scheme::Https,
+        &*checked.upstream.at,
+        [
+            EngineAt::Tcp {
+                scheme: Scheme::Https,
+                ..
+            },
             ..
-        }
+        ]
     );
     if by_tls || reader.sound("upstream.url").is_none() {
         return;

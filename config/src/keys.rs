@@ -83,9 +83,10 @@ macro_rules! table {
 }
 
 table! {
-    LISTEN: ListenText = Key::new("listen", ListenText, || Listen::Tcp(loopback(8080)))
+    LISTEN: ListenText = Key::new("listen", ListenText, || vec![Listen::Tcp(loopback(8080))])
         .flag("--listen")
-        .doc("Where clients connect. Port 0 lets the system choose one; `[::]` takes connections of both IP versions. A Unix \
+        .doc("Where clients connect. For an engine of several ports a range of up to 16, `0.0.0.0:8000-8003`: each leads to one of them, in \
+              their order. Port 0 lets the system choose one for each; `[::]` takes connections of both IP versions. A Unix \
               socket is made with mode 0600, and removed at the end.");
 
     HALF_CLOSE: Choice<HalfClose> = Key::new("half_close", HALF_CLOSES, || HalfClose::Abort)
@@ -108,7 +109,8 @@ table! {
 
     UPSTREAM_URL: EngineUrl = Key::required("upstream.url", EngineUrl, no_engine)
         .flag("--upstream")
-        .doc("The engine. The port must be given; a path and credentials are refused. A name is looked up at each new \
+        .doc("The engine. The port must be given; a path and credentials are refused. An engine with a port for each \
+              data-parallel rank: `http://127.0.0.1:8200-8203`, and as many ports in `listen`; each is measured for itself. A name is looked up at each new \
               connection, and its addresses are tried in order. A static binary of glibc resolves names only where the system has glibc's own \
               resolver; without it, give an address.");
     UPSTREAM_PROTOCOL: Choice<EngineProtocol> = Key::new("upstream.protocol", ENGINE_PROTOCOLS, || EngineProtocol::Auto)
@@ -120,7 +122,7 @@ table! {
         .doc("How long an idle connection to the engine is kept. Keep it below the engine's own keep-alive, which is 5s \
               for engines that run on uvicorn.");
     UPSTREAM_MAX_IDLE: Count = Key::new("upstream.max_idle", count(0, 65_536), || 256)
-        .doc("Most idle connections to the engine that are kept.");
+        .doc("Most idle connections that are kept, to each of the engine's ports.");
     UPSTREAM_TTFT_TIMEOUT: TimeOrOff = Key::new("upstream.ttft_timeout", TimeOrOff(time(MILLISECOND, DAY)), || None)
         .doc("Longest wait for the first token; then the client gets 504. A request that the engine queues is silent for as \
               long as the queue lasts.");
@@ -176,7 +178,8 @@ table! {
     SHAPE_CONCURRENCY: List<Count> = Key::new("shape.concurrency", EDGES, || vec![1, 4, 16, 64])
         .doc("Edges of the concurrency, exchanges in flight at arrival.");
     SHAPE_MAX_CELLS: Count = Key::new("shape.max_cells", count(1, 5000), || 48)
-        .doc("Most combinations of the three labels in one metric family; what comes after counts as `overflow`.");
+        .doc("Most combinations of the three labels in one metric family, for each of the engine's ports; what comes after \
+              counts as `overflow`.");
 
     SLO_TTFT: List<Time> = Key::new("slo.ttft", TARGETS, Vec::new)
         .doc("Targets for the time to first token.");
@@ -186,7 +189,7 @@ table! {
         .doc("Targets for the whole request.");
 
     LIMITS_CONNECTIONS: Count = Key::new("limits.connections", count(1, 1_000_000), || 4096)
-        .doc("Client connections open at once; then 503.");
+        .doc("Client connections open at once, on all ports together; then 503.");
     LIMITS_TLS_HANDSHAKE: Time = Key::new("limits.tls_handshake", time(MILLISECOND, HOUR), || seconds(10))
         .doc("From the begin of a connection to the end of its TLS handshake; then it is closed.");
     LIMITS_HEAD_BYTES: Size = Key::new("limits.head_bytes", size(KIB, MIB), || 32 * KIB)
@@ -282,10 +285,10 @@ fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
-fn no_engine() -> EngineAt {
-    EngineAt::Tcp {
+fn no_engine() -> Vec<EngineAt> {
+    vec![EngineAt::Tcp {
         scheme: Scheme::Http,
         host: String::new(),
         port: 0,
-    }
+    }]
 }

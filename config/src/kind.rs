@@ -14,6 +14,7 @@ mod label;
 mod list;
 mod listen;
 mod model_name;
+mod ports;
 mod route;
 mod server_name;
 mod size;

@@ -295,6 +295,39 @@ fn an_engine_at_our_own_address_is_refused_in_every_spelling() {
     }
 }
 
+/// Each port of the engine has a listener of its own; a port that is chosen by the system is chosen for each.
+#[test]
+fn listeners_and_ports_of_the_engine_are_as_many() {
+    let fix = "\n  fix: give each port of the engine one to listen on: as many ports in listen as in upstream.url";
+    for (listen, engine, expected) in [
+        ("0.0.0.0:8000-8003", "http://127.0.0.1:8200-8203", "ok".to_owned()),
+        ("127.0.0.1:0", "http://127.0.0.1:8200-8203", "ok".to_owned()),
+        (
+            "127.0.0.1:8000",
+            "http://127.0.0.1:8200-8203",
+            format!("c.yaml:1:9: listen = 127.0.0.1:8000: listen (127.0.0.1:8000, c.yaml:1:9) and upstream.url (http://127.0.0.1:8200-8203, c.yaml:2:17) have 1 and 4 ports{fix}"),
+        ),
+        (
+            "127.0.0.1:8000-8001",
+            "unix:/run/engine.sock",
+            format!("c.yaml:1:9: listen = 127.0.0.1:8000-8001: listen (127.0.0.1:8000-8001, c.yaml:1:9) and upstream.url (unix:/run/engine.sock, c.yaml:2:17) have 2 and 1 ports{fix}"),
+        ),
+        (
+            "127.0.0.1:8200-8201",
+            "http://127.0.0.1:8201-8202",
+            "c.yaml:2:17: upstream.url = http://127.0.0.1:8201-8202: the engine's address is our own listen (127.0.0.1:8200-8201, c.yaml:1:9)\n  fix: give the place at which the engine listens".to_owned(),
+        ),
+        (
+            "0.0.0.0:9463-9464",
+            "http://engine:8200-8201",
+            "c.yaml:1:9: listen = 0.0.0.0:9463-9464: listen (0.0.0.0:9463-9464, c.yaml:1:9) and admin.listen (127.0.0.1:9464, default) take the same port\n  fix: give one of them another port".to_owned(),
+        ),
+    ] {
+        let file = format!("listen: {listen}\nupstream: {{url: '{engine}'}}");
+        assert_eq!(said(&file, &[], &[]), expected, "{listen} {engine}");
+    }
+}
+
 #[test]
 fn a_value_that_cannot_be_read_hides_no_other_fault() {
     let file = "limits: {queue_bytes: 9MiB, queue_bytes_total: lots}\nlog: {level: loud}";

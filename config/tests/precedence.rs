@@ -150,7 +150,7 @@ fn the_file_is_named_by_the_flag_or_else_by_the_variable() {
     for (file, port) in [(Some(by_flag.as_path()), 1), (None, 2)] {
         let effective = load(file, &environment, &[]).unwrap_or_else(|faults| panic!("{faults}"));
         assert_eq!(
-            effective.checked.listen.address().map(|at| at.port()),
+            effective.checked.listen[0].address().map(|at| at.port()),
             Some(port)
         );
     }

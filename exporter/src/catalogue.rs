@@ -46,6 +46,8 @@ pub const RESULT: &str = "result";
 pub const QUANTITY: &str = "quantity";
 /// Label: whether our figure is the longer or the shorter one.
 pub const OURS: &str = "ours";
+/// Label of every series where the engine has several ports: which of them.
+pub const ENGINE_PORT: &str = "engine_port";
 /// Label: where a token count comes from.
 pub const SOURCE: &str = "source";
 

@@ -13,10 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use measure::{Shape, ShapeEdges};
-use prometheus_client::encoding::DescriptorEncoder;
 
 use crate::catalogue::{Family, Form};
-use crate::descriptor::with_descriptor;
+use crate::descriptor::{RowEncoder, Rows};
 use crate::histogram::Histogram;
 use crate::models::{Model, Names};
 
@@ -116,28 +115,27 @@ impl Cells {
         let made = || Arc::new(Histogram::new(Arc::clone(&self.edges), self.form));
         Arc::clone(&self.cells.entry(key).or_insert_with(made))
     }
+}
 
-    /// Writes the family, its cells sorted.
-    pub(crate) fn encode(
-        &self,
-        encoder: &mut DescriptorEncoder<'_>,
-        labels: &Labels<'_>,
-    ) -> fmt::Result {
+impl Rows for Cells {
+    fn family(&self) -> &'static Family {
+        self.family
+    }
+
+    /// Cells sorted.
+    fn write(&self, rows: &mut RowEncoder<'_, '_>) -> fmt::Result {
         let mut cells: Vec<(CellKey, Arc<Histogram>)> = self
             .cells
             .iter()
             .map(|entry| (*entry.key(), Arc::clone(entry.value())))
             .collect();
         cells.sort_unstable_by_key(|&(key, _)| key);
-        with_descriptor(encoder, self.family, |mut encoder| {
-            for (key, histogram) in cells {
-                let values = labels.of(&key);
-                let named: Vec<(&str, &str)> =
-                    self.family.labels.iter().copied().zip(values).collect();
-                histogram.encode(encoder.encode_family(&named)?)?;
-            }
-            Ok(())
-        })
+        for (key, histogram) in cells {
+            let values = rows.labels.of(&key);
+            let labels = rows.labelled(self.family.labels.iter().copied().zip(values));
+            histogram.encode(rows.encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
     }
 }
 

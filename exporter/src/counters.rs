@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
-use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::exemplar::Exemplar;
 
 use crate::catalogue::Family;
-use crate::descriptor::with_descriptor;
+use crate::descriptor::{RowEncoder, Rows};
 use crate::models::{Model, Names};
 
 type NoExemplar = Exemplar<[(&'static str, &'static str); 0], u64>;
@@ -95,25 +94,28 @@ impl Counters {
     pub(crate) fn add(&self, key: CounterKey, n: u64) {
         self.get(key).fetch_add(n, Ordering::Relaxed);
     }
+}
 
-    /// Writes the family, its series sorted.
-    pub(crate) fn encode(&self, encoder: &mut DescriptorEncoder<'_>, names: &Names) -> fmt::Result {
+impl Rows for Counters {
+    fn family(&self) -> &'static Family {
+        self.family
+    }
+
+    /// Series sorted.
+    fn write(&self, rows: &mut RowEncoder<'_, '_>) -> fmt::Result {
         let mut series: Vec<(CounterKey, u64)> = self
             .series
             .iter()
             .map(|entry| (*entry.key(), entry.value().load(Ordering::Relaxed)))
             .collect();
         series.sort_unstable_by_key(|&(key, _)| key);
-        with_descriptor(encoder, self.family, |mut encoder| {
-            for (key, value) in series {
-                let values = key.label_values(names);
-                let labels: Vec<(&str, &str)> =
-                    self.family.labels.iter().copied().zip(values).collect();
-                encoder
-                    .encode_family(&labels)?
-                    .encode_counter(&value, None::<&NoExemplar>)?;
-            }
-            Ok(())
-        })
+        for (key, value) in series {
+            let values = key.label_values(rows.labels.names);
+            let labels = rows.labelled(self.family.labels.iter().copied().zip(values));
+            rows.encoder
+                .encode_family(&labels)?
+                .encode_counter(&value, None::<&NoExemplar>)?;
+        }
+        Ok(())
     }
 }

@@ -19,11 +19,12 @@ use crate::catalogue;
 use crate::cells::{CellKey, Cells, Found, Place};
 use crate::counters::{CounterKey, Counters};
 use crate::error::Error;
+use crate::exposition::{Exposition, Part};
 use crate::format::Format;
 use crate::histogram::{Counted, Histogram};
 use crate::live::Live;
 use crate::models::{Learned, MODEL_NAME_BYTES, MODELS_MAX, Model};
-use crate::series::{Exposition, OTHER, SHAPE, Series};
+use crate::series::{OTHER, SHAPE, Series};
 use crate::settings::Settings;
 use crate::unmeasured::Unmeasured;
 
@@ -363,19 +364,28 @@ impl Exporter {
     /// # Errors
     /// If the encoder fails; nothing of the kind is known to happen.
     pub fn encode(&self, format: Format, live: &Live) -> Result<Vec<u8>, Error> {
-        let mut registry = Registry::with_prefix(catalogue::PREFIX);
-        registry.register_collector(Box::new(Exposition {
-            series: Arc::clone(&self.series),
+        let alone = Part {
+            series: self.series(),
             live: *live,
-        }));
+            port: None,
+        };
         let _one_at_a_time = self.scrape.lock();
-        match format {
-            Format::Protobuf => Ok(prometheus_protobuf::encode_to_vec(&registry)?),
-            Format::OpenMetrics1 | Format::OpenMetrics0 => {
-                written(|out| text::encode(out, &registry))
-            }
-            Format::Text => written(|out| prometheus_text::encode(out, &registry)),
-        }
+        write(format, Exposition(vec![alone]))
+    }
+
+    pub(crate) fn series(&self) -> Arc<Series> {
+        Arc::clone(&self.series)
+    }
+}
+
+/// Writes what `exposition` holds.
+pub(crate) fn write(format: Format, exposition: Exposition) -> Result<Vec<u8>, Error> {
+    let mut registry = Registry::with_prefix(catalogue::PREFIX);
+    registry.register_collector(Box::new(exposition));
+    match format {
+        Format::Protobuf => Ok(prometheus_protobuf::encode_to_vec(&registry)?),
+        Format::OpenMetrics1 | Format::OpenMetrics0 => written(|out| text::encode(out, &registry)),
+        Format::Text => written(|out| prometheus_text::encode(out, &registry)),
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use prometheus_client::encoding::DescriptorEncoder;
-
-use crate::catalogue;
-use crate::descriptor::with_descriptor;
+use crate::catalogue::{self, Family};
+use crate::descriptor::{RowEncoder, Rows};
 
 /// What is true at the moment of a scrape.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,26 +18,52 @@ pub struct Live {
     pub silent: f64,
 }
 
+/// One gauge of [`Live`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Momentary {
+    InFlight(Live),
+    Oldest(Live),
+    Silent(Live),
+}
+
 impl Live {
-    pub(crate) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        with_descriptor(encoder, &catalogue::IN_FLIGHT_REQUESTS, |mut series| {
-            for (phase, number) in [("prefill", self.prefill), ("decode", self.decode)] {
-                series
-                    .encode_family(&[("phase", phase)])?
-                    .encode_gauge(&number)?;
+    pub(crate) fn in_order(&self) -> [Momentary; 3] {
+        [
+            Momentary::InFlight(*self),
+            Momentary::Oldest(*self),
+            Momentary::Silent(*self),
+        ]
+    }
+}
+
+impl Rows for Momentary {
+    fn family(&self) -> &'static Family {
+        match self {
+            Self::InFlight(_) => &catalogue::IN_FLIGHT_REQUESTS,
+            Self::Oldest(_) => &catalogue::OLDEST_REQUEST_WITHOUT_TOKEN,
+            Self::Silent(_) => &catalogue::ENGINE_SILENT,
+        }
+    }
+
+    fn write(&self, rows: &mut RowEncoder<'_, '_>) -> fmt::Result {
+        match self {
+            Self::InFlight(live) => {
+                for (phase, number) in [("prefill", live.prefill), ("decode", live.decode)] {
+                    let labels = rows.labelled([("phase", phase)]);
+                    rows.encoder.encode_family(&labels)?.encode_gauge(&number)?;
+                }
+                Ok(())
             }
-            Ok(())
-        })?;
-        with_descriptor(
-            encoder,
-            &catalogue::OLDEST_REQUEST_WITHOUT_TOKEN,
-            |mut series| match self.oldest_without_token {
-                Some(seconds) => series.encode_gauge(&seconds),
+            Self::Oldest(live) => match live.oldest_without_token {
+                Some(seconds) => gauge(rows, seconds),
                 None => Ok(()),
             },
-        )?;
-        with_descriptor(encoder, &catalogue::ENGINE_SILENT, |mut series| {
-            series.encode_gauge(&self.silent)
-        })
+            Self::Silent(live) => gauge(rows, live.silent),
+        }
     }
+}
+
+fn gauge(rows: &mut RowEncoder<'_, '_>, seconds: f64) -> fmt::Result {
+    let labels = rows.labelled([]);
+    rows.encoder.encode_family(&labels)?.encode_gauge(&seconds)
 }

@@ -143,13 +143,18 @@ No label value is a client's text.
 | `route` | a closed set of the proxy, all there from the start: what a route serves that no tokens answer; `other` |
 | `reason` of rejected requests, `kind` | closed sets of the proxy, all there from the start; `other` |
 | `phase` | `prefill` (no token yet), `decode` |
+| `{}` | only where the engine has several ports (`upstream.url` with a range): which of them, in every series but those of the whole process (`{}`, `{}`, `{}`); at most 16 |
 
 A combination of shape labels appears when it is first observed. Each family has at most `shape.max_cells` of them
-({DEFAULT_MAX_CELLS} if not set otherwise); what comes later goes to the `overflow` cell of its model, and is counted in
+({DEFAULT_MAX_CELLS} if not set otherwise), for each port of the engine; what comes later goes to the `overflow` cell of its model, and is counted in
 `{}`.
 ",
         code_list(measure::Outcome::ALL.map(measure::Outcome::as_str)),
         code_list(crate::Unmeasured::ALL.map(crate::Unmeasured::as_str)),
+        catalogue::ENGINE_PORT,
+        catalogue::CERTIFICATES_REFUSED.full_name(),
+        catalogue::SLO_TARGET.full_name(),
+        catalogue::BUILD.full_name(),
         catalogue::LABEL_OVERFLOW.full_name(),
     )
 }

@@ -8,15 +8,13 @@ use std::sync::Arc;
 
 use measure::{Outcome, ShapeEdges};
 use parking_lot::Mutex;
-use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use crate::catalogue::{self, Family};
 use crate::cells::{CellKey, Cells, Labels};
 use crate::counters::{CounterKey, Counters};
-use crate::descriptor::with_descriptor;
+use crate::descriptor::{RowEncoder, Rows, with_descriptor};
 use crate::histogram::Histogram;
-use crate::live::Live;
 use crate::models::{Model, Models};
 use crate::settings::{Build, Settings, Targets, Vocabulary};
 use crate::unmeasured::Unmeasured;
@@ -37,13 +35,6 @@ pub(crate) struct Series {
     /// Ours beside the engine's own.
     pub(crate) difference: Cells,
     pub(crate) counts: Counts,
-}
-
-/// What one scrape writes.
-#[derive(Debug)]
-pub(crate) struct Exposition {
-    pub(crate) series: Arc<Series>,
-    pub(crate) live: Live,
 }
 
 /// Latencies of exchanges.
@@ -78,7 +69,7 @@ pub(crate) struct Own {
 /// A family with one series.
 #[derive(Debug)]
 pub(crate) struct Single {
-    cells: Cells,
+    pub(crate) cells: Cells,
     pub(crate) histogram: Arc<Histogram>,
 }
 
@@ -174,47 +165,27 @@ impl Series {
         }
     }
 
-    fn encode(&self, live: &Live, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    /// What belongs to no engine port but to the process.
+    pub(crate) fn encode_process(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let names = self.models.names();
         let labels = Labels {
             names: &names,
             edges: &self.edges,
         };
-        for family in self
-            .times
-            .in_order()
-            .into_iter()
-            .chain(self.amounts.in_order())
-        {
-            family.encode(encoder, &labels)?;
-        }
-        for family in [&self.own.upload, &self.own.connect, &self.own.delay] {
-            family.cells.encode(encoder, &labels)?;
-        }
-        self.difference.encode(encoder, &labels)?;
-        for family in self.counts.in_order() {
-            family.encode(encoder, &names)?;
-        }
-        live.encode(encoder)?;
-        self.encode_engine(encoder)?;
+        let certificates = &self.counts.certificates_refused;
+        with_descriptor(encoder, certificates.family(), |mut encoder| {
+            certificates.write(&mut RowEncoder {
+                encoder: &mut encoder,
+                labels: &labels,
+                port: None,
+            })
+        })?;
         self.encode_targets(encoder)?;
         with_descriptor(encoder, &catalogue::BUILD, |mut encoder| {
             encoder.encode_info(&[
                 ("version", self.build.version.as_str()),
                 ("revision", self.build.revision.as_str()),
             ])
-        })
-    }
-
-    fn encode_engine(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let engine = self.engine.lock().clone();
-        with_descriptor(encoder, &catalogue::ENGINE, |mut encoder| match engine {
-            Some(values) => {
-                let names = catalogue::ENGINE.labels.iter().copied();
-                let labels: Vec<_> = names.zip(values.iter().map(String::as_str)).collect();
-                encoder.encode_info(&labels)
-            }
-            None => Ok(()),
         })
     }
 
@@ -229,14 +200,6 @@ impl Series {
             }
             Ok(())
         })
-    }
-}
-
-// Exposition
-
-impl Collector for Exposition {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        self.series.encode(&self.live, &mut encoder)
     }
 }
 
@@ -256,7 +219,7 @@ impl Times {
         }
     }
 
-    fn in_order(&self) -> [&Cells; 8] {
+    pub(crate) fn in_order(&self) -> [&Cells; 8] {
         [
             &self.ttft,
             &self.ttfa,
@@ -271,7 +234,7 @@ impl Times {
 }
 
 impl Amounts {
-    fn in_order(&self) -> [&Cells; 3] {
+    pub(crate) fn in_order(&self) -> [&Cells; 3] {
         [&self.input, &self.output, &self.arrivals]
     }
 }
@@ -336,7 +299,8 @@ impl Counts {
         }
     }
 
-    fn in_order(&self) -> [&Counters; 15] {
+    /// All but what is the process's.
+    pub(crate) fn in_order(&self) -> [&Counters; 14] {
         [
             &self.requests,
             &self.without_first_token,
@@ -350,7 +314,6 @@ impl Counts {
             &self.rejected,
             &self.overflow,
             &self.panics,
-            &self.certificates_refused,
             &self.engine_changes,
             &self.engine_scrapes,
         ]

@@ -129,7 +129,7 @@ fn the_configuration_is_where_the_sidecar_reads_it() {
 fn ports_are_those_that_the_configuration_opens() {
     let manifest = manifest();
     let checked = &manifest.effective.checked;
-    let listen = checked.listen.address().expect("a Service needs a port");
+    let listen = checked.listen[0].address().expect("a Service needs a port");
     assert!(
         listen.ip().is_unspecified(),
         "the Service reaches the pod's own address"
@@ -150,7 +150,7 @@ fn ports_are_those_that_the_configuration_opens() {
 #[test]
 fn the_engine_listens_where_only_the_sidecar_reaches_it() {
     let manifest = manifest();
-    let engine = &manifest.effective.checked.upstream.at;
+    let engine = &manifest.effective.checked.upstream.at[0];
     let (host, port) = ("127.0.0.1", manifest.engine_argument("port"));
     assert_eq!(manifest.engine_argument("host"), host);
     assert_eq!(engine.to_string(), format!("http://{host}:{port}"));

@@ -5,13 +5,12 @@
 use crate::accepted::{Accepted, Tally};
 use crate::connection::ConnectionLimits;
 use crate::driven::{Driven, Side};
-use crate::ledger::Ledger;
 use crate::phase::{Phase, PhaseCell};
-use crate::portrait::Portrait;
+use crate::rank::Ranks;
 use crate::tasks::Tasks;
 use bytes::Bytes;
 use config::HalfClose;
-use exporter::{Exporter, negotiate};
+use exporter::{Ports, negotiate};
 use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -19,7 +18,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use measure::{InFlight, Nanos};
+use measure::Nanos;
 use serde::Serialize;
 use std::convert::Infallible;
 use std::future::Future;
@@ -50,7 +49,7 @@ const INDEX: &str = "\
 loadproof admin
 /metrics     Prometheus: protobuf with native histograms, OpenMetrics or text, by Accept
 /live        exchanges in flight, JSON
-/engine      what is known of the engine, JSON
+/engine      what is known of the engine, JSON; a list where it has several ports
 /config      the configuration in force, JSON, secrets masked
 /-/started   200 once listening
 /-/ready     200 while taking traffic, 503 from the signal to stop
@@ -59,19 +58,19 @@ loadproof admin
 
 /// What the admin listener can answer from.
 pub(crate) struct Admin {
-    pub(crate) exporter: Arc<Exporter>,
-    pub(crate) ledger: Arc<Ledger>,
-    pub(crate) in_flight: Arc<InFlight>,
-    pub(crate) phase: Arc<PhaseCell>,
-    pub(crate) portrait: Arc<Portrait>,
+    pub(crate) ranks: Ranks,
+    pub(crate) phase: PhaseCell,
+    ports: Ports,
     /// The configuration in force, as JSON.
-    pub(crate) config: String,
+    config: String,
 }
 
 /// One exchange in flight, as `/live` shows it. Times in seconds, ages as of the request.
 #[derive(Serialize)]
 struct LiveRow {
     id: u64,
+    /// Which of the engine's ports, unless it is a Unix socket.
+    engine_port: Option<u16>,
     endpoint: &'static str,
     age_seconds: f64,
     concurrency_at_arrival: u32,
@@ -90,6 +89,19 @@ struct LiveTable {
 }
 
 impl Admin {
+    pub(crate) fn new(ranks: Ranks, config: String) -> Self {
+        let ports = ranks.iter().map(|rank| {
+            let port = rank.at.port().unwrap_or_default();
+            (port.to_string(), Arc::clone(&rank.exporter))
+        });
+        Self {
+            ports: Ports::new(ports),
+            ranks,
+            phase: PhaseCell::new(),
+            config,
+        }
+    }
+
     /// Accepts until the task is ended.
     pub(crate) async fn run(self: Arc<Self>, listener: TcpListener, clock: Clock, tasks: Tasks) {
         loop {
@@ -146,7 +158,7 @@ impl Admin {
             "/" => text(StatusCode::OK, INDEX),
             "/metrics" => self.metrics(request, now),
             "/live" => json(serde_json::to_vec(&self.live(now)).unwrap_or_default()),
-            "/engine" => json(serde_json::to_vec(&self.portrait.view(now)).unwrap_or_default()),
+            "/engine" => json(self.engine(now)),
             "/config" => json(self.config.clone().into_bytes()),
             "/-/healthy" => text(StatusCode::OK, "healthy\n"),
             "/-/started" => condition(
@@ -166,10 +178,9 @@ impl Admin {
                 .get(ACCEPT)
                 .and_then(|accept| accept.to_str().ok()),
         );
-        match self
-            .exporter
-            .encode(format, &self.ledger.gauges(&self.in_flight, now))
-        {
+        let ranks = self.ranks.iter();
+        let live = ranks.map(|rank| rank.ledger.gauges(&rank.in_flight, now));
+        match self.ports.encode(format, live) {
             Ok(body) => typed(body, format.content_type()),
             Err(error) => {
                 tracing::error!(%error, "cannot write the metrics");
@@ -181,10 +192,27 @@ impl Admin {
         }
     }
 
+    fn engine(&self, now: Nanos) -> Vec<u8> {
+        let mut views = self.ranks.iter().map(|rank| rank.portrait.view(now));
+        let written = if self.ranks.are_several() {
+            serde_json::to_vec(&views.collect::<Vec<_>>())
+        } else {
+            serde_json::to_vec(&views.next())
+        };
+        written.unwrap_or_default()
+    }
+
     fn live(&self, now: Nanos) -> LiveTable {
-        let open = self.ledger.open();
-        let rows = open.iter().map(|live| LiveRow {
+        let ranks = self.ranks.iter();
+        let open = ranks.flat_map(|rank| {
+            let port = rank.at.port();
+            rank.ledger.open().into_iter().map(move |live| (port, live))
+        });
+        let mut open: Vec<_> = open.collect();
+        open.sort_unstable_by_key(|(_, live)| live.id);
+        let rows = open.iter().map(|(engine_port, live)| LiveRow {
             id: live.id,
+            engine_port: *engine_port,
             endpoint: live.endpoint.as_str(),
             age_seconds: now.since(live.arrival).as_secs_f64(),
             concurrency_at_arrival: live.at_arrival,

@@ -8,7 +8,7 @@
 //! seen.
 
 use crate::portrait::Portrait;
-use config::{Checked, EngineAt};
+use config::{Checked, EngineAt, Listen};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,15 +29,12 @@ pub(crate) struct Bypass {
 }
 
 impl Bypass {
-    pub(crate) fn new(config: &Checked) -> Self {
+    /// What is looked at is `at`, one of the engine's ports.
+    pub(crate) fn new(config: &Checked, at: EngineAt) -> Self {
+        let listeners = config.listen.iter().filter_map(Listen::address);
         Self {
-            at: config.upstream.at.clone(),
-            ours: config
-                .listen
-                .address()
-                .into_iter()
-                .chain([config.admin])
-                .collect(),
+            at,
+            ours: listeners.chain([config.admin]).collect(),
         }
     }
 
@@ -51,6 +48,7 @@ impl Bypass {
                 && !std::mem::replace(&mut warned, true)
             {
                 tracing::warn!(
+                    engine = %self.at,
                     %address,
                     advice = "let the engine listen on 127.0.0.1 or on a Unix socket only, or keep others from its port",
                     "the engine can be reached around this proxy; what goes to it directly is not measured"

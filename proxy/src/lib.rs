@@ -26,6 +26,7 @@ mod pace;
 mod paced_body;
 mod phase;
 mod portrait;
+mod rank;
 mod rate;
 mod refusal;
 mod relay;
@@ -41,26 +42,20 @@ pub use signals::Signals;
 pub use tls::TlsFault;
 
 use admin::Admin;
-use bypass::Bypass;
 use config::{Checked, EngineAt, Listen, Scheme};
-use connection::ConnectionLimits;
 use exporter::Exporter;
-use ledger::Ledger;
-use listener::Acceptor;
 use measure::{Edges, InFlight, Record, ShapeEdges};
-use phase::{Phase, PhaseCell};
-use portrait::Portrait;
-use relay::Relay;
+use phase::Phase;
+use rank::{Rank, Ranks, Shared};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tasks::Tasks;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use upstream::{
-    Budget, Clock, Connector, Habits, Limits, PatienceLimits, PoolLimits, QueueLimits, Socket,
-    TcpConnector, UnixConnector, Upstream, UsageInjection,
-};
+use tokio::task::JoinSet;
+use upstream::{Budget, Clock, Connector, Socket, TcpConnector, UnixConnector};
 
 /// Idle connections to the engine are looked through this often.
 const EVICT_EVERY: Duration = Duration::from_secs(1);
@@ -88,24 +83,32 @@ pub enum Error {
     /// The shape's edges are not ascending.
     #[error("the shape's edges are wrong")]
     Shape(#[from] measure::EdgesError),
+    /// There is not one connector for each port of the engine.
+    #[error("{given} connectors for an engine of {needed} ports")]
+    Connectors {
+        /// How many there are.
+        given: usize,
+        /// How many there should be.
+        needed: usize,
+    },
     /// Signals could not be listened for.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
 }
 
-/// A proxy in front of one engine.
+/// A proxy in front of one engine, of one port or several.
 pub struct Proxy {
-    acceptor: Acceptor,
     admin: Arc<Admin>,
+    tasks: Tasks,
+    clock: Clock,
+    tls: Option<Arc<tls::Serving>>,
     drain: config::Drain,
-    connector: Arc<dyn Connector>,
-    bypass: Bypass,
 }
 
 /// What a proxy is built with, besides its configuration.
 pub struct Parts {
-    /// How the engine is reached.
-    pub connector: Arc<dyn Connector>,
+    /// How each port of the engine is reached, in their order.
+    pub connectors: Vec<Arc<dyn Connector>>,
     /// The process's clock.
     pub clock: Clock,
     /// The configuration as `/config` shows it: JSON.
@@ -114,10 +117,10 @@ pub struct Parts {
     pub feed: Option<mpsc::Sender<Record>>,
 }
 
-/// Two listeners, bound.
+/// All listeners, bound.
 pub struct Listeners {
-    /// For clients.
-    pub data: Listening,
+    /// For clients: one for each port of the engine, in their order.
+    pub data: Vec<Listening>,
     /// For metrics and probes.
     pub admin: TcpListener,
 }
@@ -136,7 +139,7 @@ impl Parts {
     /// If a file that TLS to the engine needs can't be used.
     pub fn of(config: &Checked, config_view: String) -> Result<Self, TlsFault> {
         Ok(Self {
-            connector: connector(&config.upstream)?,
+            connectors: connectors(&config.upstream)?,
             clock: Clock::start(),
             config_view,
             feed: None,
@@ -145,7 +148,7 @@ impl Parts {
 }
 
 impl Listeners {
-    /// Binds both addresses of the configuration. Call it inside a runtime.
+    /// Binds all addresses of the configuration. Call it inside a runtime.
     ///
     /// # Errors
     /// [`Error::Listen`] with the address and its key.
@@ -159,8 +162,9 @@ impl Listeners {
                 source,
             }
         };
+        let data = |at| Listening::bind(at).map_err(failed(at, "listen"));
         Ok(Self {
-            data: Listening::bind(&config.listen).map_err(failed(&config.listen, "listen"))?,
+            data: config.listen.iter().map(data).collect::<Result<_, _>>()?,
             admin: listening::bind_tcp(config.admin).map_err(failed(&admin, "admin.listen"))?,
         })
     }
@@ -172,90 +176,78 @@ impl Proxy {
     /// # Errors
     /// If the metrics' settings are refused, or a file of TLS can't be used.
     pub fn new(config: &Checked, parts: Parts) -> Result<Self, Error> {
-        let exporter = Arc::new(Exporter::new(exporter_settings(config)?)?);
-        let ledger = Arc::new(Ledger::new(Arc::clone(&exporter), parts.feed));
-        let in_flight = Arc::new(InFlight::default());
-        let habits = habits(&config.engine);
-        let usage = habits.usage.clone();
-        let portrait = Arc::new(Portrait::new(config, Arc::clone(&exporter), usage));
-        let upstream = Upstream::new(
-            Arc::clone(&parts.connector),
-            parts.clock,
-            upstream_limits(config),
-            Budget::new(config.limits.queue_bytes_total),
-        )
-        .with_habits(habits);
-        let relay = Relay::new(
-            upstream,
-            Arc::clone(&ledger),
-            Arc::clone(&in_flight),
-            Arc::clone(&portrait.told),
-            config,
-        );
-        let acceptor = Acceptor {
-            relay: Arc::new(relay),
-            tasks: Tasks::default(),
-            clock: parts.clock,
-            connection: connection_limits(config),
-            most_connections: config.limits.connections,
-            tls: serving(config)?,
-            tls_handshake: config.limits.tls_handshake,
+        let engines = &config.upstream.at;
+        let miscounted = Error::Connectors {
+            given: parts.connectors.len(),
+            needed: engines.len(),
         };
-        let phase = Arc::new(PhaseCell::new());
-        let admin = Arc::new(Admin {
-            exporter,
-            ledger,
-            in_flight,
-            phase,
-            portrait,
-            config: parts.config_view,
-        });
+        if parts.connectors.len() != engines.len() {
+            return Err(miscounted);
+        }
+        let shared = Shared {
+            config,
+            metrics: exporter_settings(config)?,
+            clock: parts.clock,
+            tasks: Tasks::default(),
+            tls: serving(config)?,
+            budget: Budget::new(config.limits.queue_bytes_total),
+            ids: Arc::new(AtomicU64::new(1)),
+            feed: parts.feed,
+        };
+        let ranks = engines.iter().zip(parts.connectors);
+        let ranks = ranks.map(|(at, connector)| Rank::new(&shared, at, connector));
+        let ranks = Ranks::of(ranks.collect::<Result<_, _>>()?).ok_or(miscounted)?;
         Ok(Self {
-            acceptor,
-            admin,
+            admin: Arc::new(Admin::new(ranks, parts.config_view)),
+            tasks: shared.tasks,
+            clock: shared.clock,
+            tls: shared.tls,
             drain: config.drain.clone(),
-            connector: parts.connector,
-            bypass: Bypass::new(config),
         })
     }
 
-    /// Serves one connection over any socket, in a task of its own.
+    /// Serves one connection over any socket, in a task of its own, with the engine's first port behind it.
     pub fn serve(&self, socket: Box<dyn Socket>) {
-        self.acceptor.serve(socket);
+        self.first().acceptor.serve(socket);
     }
 
-    /// Begins to ask the engine about itself, in a task of its own that ends with the process.
+    /// Begins to ask the engine about itself, in tasks of its own that end with the process.
     pub fn watch_engine(&self) {
-        let Acceptor { tasks, clock, .. } = &self.acceptor;
-        let connector = Arc::clone(&self.connector);
-        let watch = self.admin.portrait.watch(connector, *clock);
-        tasks.spawn_service(watch.run());
+        for rank in self.admin.ranks.iter() {
+            rank.watch_engine();
+        }
     }
 
-    /// The engine's place: `host:port` or `unix:/path`.
-    pub fn engine(&self) -> &str {
-        self.acceptor.relay.upstream.place()
+    /// The places of the engine's ports, in their order: `host:port` or `unix:/path`.
+    pub fn engines(&self) -> impl Iterator<Item = &str> {
+        let ranks = self.admin.ranks.iter();
+        ranks.map(|rank| rank.acceptor.relay.upstream.place())
     }
 
-    /// The metrics.
+    /// The metrics of the engine's first port.
     pub fn exporter(&self) -> &Arc<Exporter> {
-        &self.admin.exporter
+        &self.first().exporter
     }
 
-    /// Exchanges in flight.
+    /// Exchanges in flight at the engine's first port.
     pub fn in_flight(&self) -> &Arc<InFlight> {
-        &self.admin.in_flight
+        &self.first().in_flight
     }
 
     /// Records that the feed of [`Parts::feed`] had no room for.
     pub fn feed_dropped(&self) -> u64 {
-        self.admin.ledger.feed_dropped()
+        let ranks = self.admin.ranks.iter();
+        ranks.map(|rank| rank.ledger.feed_dropped()).sum()
+    }
+
+    fn first(&self) -> &Rank {
+        &self.admin.ranks.first
     }
 
     /// Finishes what is open within `limit`, cuts the rest.
     pub async fn close(&self, limit: Duration) -> Drained {
         Drained {
-            cut: self.acceptor.tasks.close(limit).await,
+            cut: self.tasks.close(limit).await,
         }
     }
 
@@ -265,36 +257,28 @@ impl Proxy {
     /// # Errors
     /// None once it runs; the result is how the drain ended.
     pub async fn run(self, listeners: Listeners, mut signals: Signals) -> Drained {
-        let Acceptor {
-            relay,
-            tasks,
-            clock,
-            tls,
-            ..
-        } = self.acceptor.clone();
-        tasks.spawn_service(Arc::clone(&self.admin).run(listeners.admin, clock, tasks.clone()));
-        if let Some(tls) = tls {
-            tasks.spawn_service(tls::follow(tls, Arc::clone(self.exporter())));
+        let (phase, tasks) = (&self.admin.phase, &self.tasks);
+        let admin = Arc::clone(&self.admin).run(listeners.admin, self.clock, tasks.clone());
+        tasks.spawn_service(admin);
+        if let Some(tls) = &self.tls {
+            tasks.spawn_service(tls::follow(Arc::clone(tls), Arc::clone(self.exporter())));
         }
-        tasks.spawn_service(evict(relay, clock));
         self.watch_engine();
-        tasks.spawn_service(self.bypass.clone().watch(Arc::clone(&self.admin.portrait)));
-        let phase = &self.admin.phase;
-        phase.set(Phase::Serving);
-        {
-            let mut accepting = std::pin::pin!(self.acceptor.clone().run(listeners.data));
-            tokio::select! {
-                () = &mut accepting => {}
-                () = signals.next() => {}
-            }
-            phase.set(Phase::Leaving);
-            tracing::info!(delay = ?self.drain.delay, "stopping: no longer ready, still accepting");
-            tokio::select! {
-                () = &mut accepting => {}
-                () = tokio::time::sleep(self.drain.delay) => {}
-                () = signals.next() => {}
-            }
+        let mut accepting = JoinSet::new();
+        for (rank, listener) in self.admin.ranks.iter().zip(listeners.data) {
+            tasks.spawn_service(evict(Arc::clone(rank), self.clock));
+            rank.watch_bypass();
+            accepting.spawn(rank.acceptor.clone().run(listener));
         }
+        phase.set(Phase::Serving);
+        signals.next().await;
+        phase.set(Phase::Leaving);
+        tracing::info!(delay = ?self.drain.delay, "stopping: no longer ready, still accepting");
+        tokio::select! {
+            () = tokio::time::sleep(self.drain.delay) => {}
+            () = signals.next() => {}
+        }
+        accepting.shutdown().await;
         phase.set(Phase::Draining);
         tracing::info!(open = tasks.open(), limit = ?self.drain.timeout, "draining");
         let drained = tokio::select! {
@@ -306,17 +290,20 @@ impl Proxy {
     }
 }
 
-fn connector(engine: &config::Upstream) -> Result<Arc<dyn Connector>, TlsFault> {
-    Ok(match &engine.at {
-        EngineAt::Tcp { scheme, host, port } => {
-            let tcp = TcpConnector::new(host.clone(), *port);
-            match scheme {
-                Scheme::Http => Arc::new(tcp),
-                Scheme::Https => Arc::new(tcp.with_tls(tls::engine_tls(host, &engine.tls)?)),
+fn connectors(engine: &config::Upstream) -> Result<Vec<Arc<dyn Connector>>, TlsFault> {
+    let each = |at: &EngineAt| -> Result<Arc<dyn Connector>, TlsFault> {
+        Ok(match at {
+            EngineAt::Tcp { scheme, host, port } => {
+                let tcp = TcpConnector::new(host.clone(), *port);
+                match scheme {
+                    Scheme::Http => Arc::new(tcp),
+                    Scheme::Https => Arc::new(tcp.with_tls(tls::engine_tls(host, &engine.tls)?)),
+                }
             }
-        }
-        EngineAt::Unix(path) => Arc::new(UnixConnector::new(path.clone())),
-    })
+            EngineAt::Unix(path) => Arc::new(UnixConnector::new(path.clone())),
+        })
+    };
+    engine.at.iter().map(each).collect()
 }
 
 fn serving(config: &Checked) -> Result<Option<Arc<tls::Serving>>, TlsFault> {
@@ -324,10 +311,13 @@ fn serving(config: &Checked) -> Result<Option<Arc<tls::Serving>>, TlsFault> {
     config.tls.as_ref().map(load).transpose()
 }
 
-async fn evict(relay: Arc<Relay>, clock: Clock) {
+async fn evict(rank: Arc<Rank>, clock: Clock) {
     loop {
         tokio::time::sleep(EVICT_EVERY).await;
-        relay.upstream.evict(accepted::stamp_now(&clock));
+        rank.acceptor
+            .relay
+            .upstream
+            .evict(accepted::stamp_now(&clock));
     }
 }
 
@@ -357,54 +347,4 @@ fn exporter_settings(config: &Checked) -> Result<exporter::Settings, measure::Ed
         },
         ..exporter::Settings::default()
     })
-}
-
-fn connection_limits(config: &Checked) -> ConnectionLimits {
-    ConnectionLimits {
-        head_bytes: config.limits.head_bytes,
-        head_fields: config.limits.head_fields,
-        head_timeout: config.limits.head_timeout,
-        client_idle: config.limits.client_idle,
-        half_close: config.half_close,
-        client_write: config.limits.client_write,
-        client_rate: config.limits.client_rate,
-        control_frames: config.limits.http2_control_frames,
-        new_streams: config.limits.http2_new_streams,
-    }
-}
-
-fn habits(engine: &config::Engine) -> Habits {
-    let accumulation = |stated| match stated {
-        config::Accumulation::Delta => wire::Accumulation::Delta,
-        config::Accumulation::Cumulative => wire::Accumulation::Cumulative,
-    };
-    let usage = (engine.usage == config::Usage::Inject).then(|| {
-        let usage = UsageInjection::default();
-        usage.set_engine(engine.kind.and_then(wire::EngineKind::of));
-        Arc::new(usage)
-    });
-    Habits {
-        text_mode: engine.text.map(accumulation),
-        num_output_tokens: engine.num_output_tokens.map(accumulation),
-        usage,
-    }
-}
-
-fn upstream_limits(config: &Checked) -> Limits {
-    Limits {
-        pool: PoolLimits {
-            connect_timeout: config.upstream.connect_timeout,
-            idle_timeout: config.upstream.idle_timeout,
-            max_idle: config.upstream.max_idle,
-        },
-        patience: PatienceLimits {
-            ttft: config.upstream.ttft_timeout,
-            silence: config.upstream.silence_timeout,
-        },
-        queue: QueueLimits {
-            own: config.limits.queue_bytes,
-            most: config.limits.queue_bytes_max,
-        },
-        body_bytes: config.limits.body_bytes,
-    }
 }

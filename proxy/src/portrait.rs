@@ -2,7 +2,7 @@
 //!
 //! It goes into the metrics, into each record as the load that it met, and to `/engine`.
 
-use config::{Checked, EngineProtocol};
+use config::{Checked, EngineAt, EngineProtocol};
 use exporter::Exporter;
 use http::Version;
 use measure::Nanos;
@@ -24,6 +24,8 @@ const FRESH_INTERVALS: u32 = 3;
 
 /// What is known of the engine.
 pub(crate) struct Portrait {
+    /// One of the engine's ports.
+    at: EngineAt,
     pub(crate) told: Arc<Told>,
     words: Words,
     plan: Plan,
@@ -38,6 +40,8 @@ pub(crate) struct Portrait {
 /// The same, as `/engine` shows it.
 #[derive(Debug, Serialize)]
 pub(crate) struct View {
+    /// Which of the engine's ports, unless it is a Unix socket.
+    engine_port: Option<u16>,
     engine: WordView,
     version: WordView,
     model: WordView,
@@ -72,17 +76,14 @@ struct LoadView {
 
 impl Portrait {
     /// Nothing is known but the operator's word.
-    pub(crate) fn new(
-        config: &Checked,
-        exporter: Arc<Exporter>,
-        usage: Option<Arc<UsageInjection>>,
-    ) -> Self {
+    pub(crate) fn new(config: &Checked, at: EngineAt, exporter: Arc<Exporter>) -> Self {
         let engine = &config.engine;
         let fresh_for = engine
             .scrape_interval
             .map_or(Duration::ZERO, |interval| interval * FRESH_INTERVALS);
         let fresh_for = Nanos(u64::try_from(fresh_for.as_nanos()).unwrap_or(u64::MAX));
         let portrait = Self {
+            at,
             told: Arc::new(Told::new(fresh_for)),
             words: Words {
                 engine: engine.kind.map(str::to_owned),
@@ -97,7 +98,7 @@ impl Portrait {
                 scrape: engine.scrape_interval,
             },
             exporter,
-            usage,
+            usage: None,
             connect_timeout: config.upstream.connect_timeout,
             version: match config.upstream.protocol {
                 EngineProtocol::Http2 => Version::HTTP_2,
@@ -109,6 +110,12 @@ impl Portrait {
             portrait.show(&Facts::default());
         }
         portrait
+    }
+
+    /// What the answers to its questions say decides on `usage`.
+    pub(crate) fn with_usage(mut self, usage: Option<Arc<UsageInjection>>) -> Self {
+        self.usage = usage;
+        self
     }
 
     /// What asks the engine: over connections of its own, each used once, so that it meets the traffic nowhere.
@@ -149,6 +156,7 @@ impl Portrait {
             text: word.text,
         };
         View {
+            engine_port: self.at.port(),
             engine: word(identity.engine),
             version: word(identity.version),
             model: word(identity.model),
@@ -172,6 +180,7 @@ impl Portrait {
         let identity = Identity::of(&self.words, facts);
         let labels = identity.words().map(|(_, word)| word.text.clone());
         tracing::info!(
+            at = %self.at,
             engine = labels[0],
             version = labels[1],
             model = labels[2],

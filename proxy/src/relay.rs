@@ -45,7 +45,8 @@ pub(crate) struct Relay {
     new_streams: u32,
     protocol: EngineProtocol,
     routes: Routes,
-    next_id: AtomicU64,
+    /// Shared by all ranks.
+    next_id: Arc<AtomicU64>,
 }
 
 /// What of a request is measured.
@@ -86,8 +87,14 @@ impl Relay {
             new_streams: config.limits.http2_new_streams,
             protocol: config.upstream.protocol,
             routes: Routes::new(&config.routes),
-            next_id: AtomicU64::new(1),
+            next_id: Arc::default(),
         }
+    }
+
+    /// The ids of exchanges come from `ids`.
+    pub(crate) fn with_ids(mut self, ids: Arc<AtomicU64>) -> Self {
+        self.next_id = ids;
+        self
     }
 
     async fn answer(

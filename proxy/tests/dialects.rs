@@ -130,7 +130,7 @@ fn house(engine: EngineKind, usage: &str) -> House {
         told: Arc::clone(&told),
     };
     let parts = Parts {
-        connector: Arc::new(connector),
+        connectors: vec![Arc::new(connector)],
         clock,
         config_view: String::new(),
         feed: Some(feed),

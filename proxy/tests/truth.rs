@@ -196,7 +196,7 @@ fn house() -> House {
         connections: Mutex::default(),
     });
     let parts = Parts {
-        connector,
+        connectors: vec![connector],
         clock,
         config_view: String::new(),
         feed: Some(feed),

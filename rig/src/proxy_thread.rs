@@ -53,7 +53,7 @@ impl ProxyThread {
             let (Ok(data), Ok(admin)) = (tokio(data), tokio(admin)) else {
                 return;
             };
-            let data = data.into();
+            let data = vec![data.into()];
             proxy
                 .run(Listeners { data, admin }, Signals::channel(stop))
                 .await;

@@ -16,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   loadproof proxy --upstream http://127.0.0.1:8000
   loadproof proxy --config loadproof.yaml --listen 0.0.0.0:8080 --log-format json
+  loadproof proxy --listen 0.0.0.0:8000-8003 --upstream http://127.0.0.1:8200-8203
   LOADPROOF_UPSTREAM_URL=http://127.0.0.1:8000 loadproof proxy --set slo.ttft=500ms,2s
 
 `loadproof config print` with the same arguments shows what is in force.";
@@ -71,12 +72,10 @@ fn serve(effective: &Effective) -> anyhow::Result<Exit> {
             .and_then(|parts| Proxy::new(config, parts))
             .map_err(|error| told(effective, error))?;
         let listeners = Listeners::bind(config)?;
-        tracing::info!(
-            listen = %listeners.data,
-            admin = %listeners.admin.local_addr()?,
-            upstream = %proxy.engine(),
-            "listening"
-        );
+        let admin = listeners.admin.local_addr()?;
+        for (listen, upstream) in listeners.data.iter().zip(proxy.engines()) {
+            tracing::info!(%listen, %admin, upstream, "listening");
+        }
         proxy.run(listeners, signals).await;
         Ok(Exit::Pass)
     })

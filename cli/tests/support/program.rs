@@ -72,13 +72,16 @@ impl Program {
 
     /// The first thing that `find` makes of a line, said before or yet to be said.
     pub(crate) fn heard<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
-        let mut looked = 0;
+        self.heard_lines(what, |lines| lines.iter().find_map(|line| find(line)))
+    }
+
+    /// The first thing that `find` makes of all lines so far.
+    pub(crate) fn heard_lines<T>(&self, what: &str, find: impl Fn(&[String]) -> Option<T>) -> T {
         let mut said = self.output.said.lock().unwrap();
         loop {
-            if let Some(found) = said.lines[looked..].iter().find_map(|line| find(line)) {
+            if let Some(found) = find(&said.lines) {
                 return found;
             }
-            looked = said.lines.len();
             if said.ended_streams == 2 {
                 panic!(
                     "{} ended without saying {what}:\n{}",

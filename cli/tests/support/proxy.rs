@@ -18,6 +18,11 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// Starts it in front of an engine, with these arguments besides, and waits until it listens.
     pub(crate) fn start(engine: SocketAddr, arguments: &[&str]) -> Self {
+        Self::of(&format!("http://{engine}"), arguments)
+    }
+
+    /// The same in front of the engine at a URL, whose first port is behind `address`.
+    pub(crate) fn of(engine: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loadproof"));
         command.args([
             "proxy",
@@ -34,9 +39,7 @@ impl Proxy {
                 command.env_remove(name);
             }
         }
-        command
-            .args(["--upstream", &format!("http://{engine}")])
-            .args(arguments);
+        command.args(["--upstream", engine]).args(arguments);
         let program = Program::start("loadproof", &mut command, "cargo builds it");
         let (address, admin) = program.heard("where it listens", |line| {
             let line: Value = serde_json::from_str(line).ok()?;

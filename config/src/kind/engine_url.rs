@@ -1,5 +1,5 @@
 //! Where the engine listens: `http://HOST:PORT` or `https://HOST:PORT`, nothing before the host and nothing after
-//! the port; or `unix:/PATH`.
+//! the port, which may be a range of ports; or `unix:/PATH`.
 //!
 //! Credentials are refused, not dropped: the client's own header is what reaches the engine. So no value that passes
 //! holds a secret.
@@ -8,19 +8,19 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use serde_json::{Value, json};
 
-use super::{Scalar, unix_path};
+use super::{Scalar, ports, unix_path};
 use crate::checked::{EngineAt, Scheme};
 use crate::fault::{Code, Complaint, shown};
 
-/// The URL of an engine.
+/// The URL of an engine; a place for each port, never none.
 pub(crate) struct EngineUrl;
 
 impl Scalar for EngineUrl {
-    type Value = EngineAt;
+    type Value = Vec<EngineAt>;
 
-    fn parse(&self, text: &str) -> Result<EngineAt, Complaint> {
+    fn parse(&self, text: &str) -> Result<Self::Value, Complaint> {
         if let Some(path) = unix_path::parse(text) {
-            return path.map(EngineAt::Unix);
+            return Ok(vec![EngineAt::Unix(path?)]);
         }
         let (scheme, rest) = split_scheme(text)?;
         let authority = rest.strip_suffix('/').unwrap_or(rest);
@@ -49,15 +49,24 @@ impl Scalar for EngineUrl {
                     format!("write {}://{}:8000", scheme.as_str(), shown(authority)),
                 )
             })?;
-        Ok(EngineAt::Tcp {
+        let host = parse_host(host)?;
+        let each = |port| EngineAt::Tcp {
             scheme,
-            host: parse_host(host)?,
-            port: parse_port(port)?,
-        })
+            host: host.clone(),
+            port,
+        };
+        match ports::ends(port) {
+            Some(ends) => Ok(ports::parse(ends)?.map(each).collect()),
+            None => Ok(vec![each(parse_port(port)?)]),
+        }
     }
 
-    fn show(&self, value: &EngineAt) -> Value {
-        Value::from(value.to_string())
+    fn show(&self, value: &Self::Value) -> Value {
+        let (first, more) = match value.split_first() {
+            Some((first, more)) => (first.to_string(), more),
+            None => return Value::Null,
+        };
+        Value::from(ports::show(first, more.last().and_then(EngineAt::port)))
     }
 
     fn name(&self) -> &'static str {
@@ -69,7 +78,7 @@ impl Scalar for EngineUrl {
     }
 
     fn schema(&self) -> Value {
-        json!({"type": "string", "pattern": r"^(https?://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?|unix:/.+)$"})
+        json!({"type": "string", "pattern": r"^(https?://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}(-[0-9]{1,5})?/?|unix:/.+)$"})
     }
 }
 

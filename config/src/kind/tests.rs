@@ -188,6 +188,41 @@ fn addresses() {
 }
 
 #[test]
+fn ranges_of_ports() {
+    let ascending =
+        "a range of ports that does not ascend; write the lower port first, or one port alone";
+    let range =
+        "not a range of ports; write FIRST-LAST, for example 8000-8003, of ports from 1 to 65535";
+    let long = "a range of 17 ports; give at most 16 ports, or run several proxies";
+    for (ports, expected) in [
+        ("8000-8003", None),
+        ("8000-8015", None),
+        ("65534-65535", None),
+        ("8000-8016", Some(long)),
+        ("8000-8000", Some(ascending)),
+        ("8003-8000", Some(ascending)),
+        ("0-3", Some(range)),
+        ("8000-", Some(range)),
+        ("8000-+8003", Some(range)),
+        ("8000-8003-8006", Some(range)),
+        ("65535-65536", Some(range)),
+    ] {
+        for host in ["127.0.0.1", "[::1]"] {
+            let listen = format!("{host}:{ports}");
+            let engine = format!("http://{listen}");
+            assert_eq!(said(&ListenText, &listen), expected.unwrap_or(&listen));
+            assert_eq!(said(&EngineUrl, &engine), expected.unwrap_or(&engine));
+        }
+    }
+    let each = ListenText.parse("0.0.0.0:8000-8002").unwrap();
+    let each: Vec<String> = each.iter().map(ToString::to_string).collect();
+    assert_eq!(each, ["0.0.0.0:8000", "0.0.0.0:8001", "0.0.0.0:8002"]);
+    let each = EngineUrl.parse("https://engine-0:8200-8201").unwrap();
+    let each: Vec<String> = each.iter().map(ToString::to_string).collect();
+    assert_eq!(each, ["https://engine-0:8200", "https://engine-0:8201"]);
+}
+
+#[test]
 fn files_and_names_of_tls() {
     check(
         &FileOrNone,

@@ -107,7 +107,7 @@ impl House {
         .unwrap_or_else(|faults| panic!("{faults}"));
         let (feed, records) = mpsc::channel(4096);
         let parts = Parts {
-            connector,
+            connectors: vec![connector],
             clock: Clock::start(),
             config_view: String::new(),
             feed: Some(feed),

@@ -1,7 +1,7 @@
 //! A proxy that listens, and what is asked of it through real sockets.
 
 use config::{Checked, Environment, FileText, Sources};
-use proxy::{Drained, Error, Listeners, Parts, Proxy, Signals};
+use proxy::{Drained, Error, Listeners, Listening, Parts, Proxy, Signals};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -25,7 +25,7 @@ pub(crate) fn checked(yaml: &str) -> Checked {
 
 /// A proxy that runs, and how to stop it.
 pub(crate) struct Running {
-    /// Where clients connect, unless that is a Unix socket.
+    /// Where clients of the engine's first port connect, unless that is a Unix socket.
     pub(crate) port: Option<u16>,
     stop: mpsc::Sender<()>,
     task: JoinSet<Drained>,
@@ -34,7 +34,8 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn start(checked: &Checked) -> Result<Self, Error> {
         let listeners = Listeners::bind(checked)?;
-        let port = listeners.data.address().map(|address| address.port());
+        let first = listeners.data.first().and_then(Listening::address);
+        let port = first.map(|address| address.port());
         let proxy = Proxy::new(checked, Parts::of(checked, String::new())?)?;
         let (stop, stopped) = mpsc::channel(1);
         let mut task = JoinSet::new();
