@@ -14,7 +14,7 @@
 //! | comparing two arms | [`paired`], [`unpaired`], [`replicates`], [`mix`] |
 //! | shares and rates | [`share`], [`sequential`], [`sample_size`] |
 //! | accuracy and agreement | [`accuracy`] |
-//! | the verdict | [`criterion`], [`validity`], [`verdict`], [`holm`] |
+//! | the verdict | [`comparison`], [`criterion`], [`validity`], [`verdict`], [`holm`] |
 //! | a window or a run | [`window`], [`saturation`], [`warm_up`], [`goodput`], [`cost`], [`bootstrap`], [`rate_search`] |
 //! | replays | [`fidelity`], [`rate_scaling`], [`prefix`], [`omission`] |
 //! | one answer | [`stream`], [`fluidity`] |
@@ -29,6 +29,7 @@ pub mod bootstrap;
 pub mod censoring;
 pub mod claim;
 pub mod classic_histogram;
+pub mod comparison;
 pub mod confidence_sequence;
 pub mod cost;
 pub mod criterion;

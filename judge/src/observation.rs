@@ -79,6 +79,14 @@ pub(crate) fn at_end(observations: &[Observation], ending: Ending) -> Vec<f64> {
 // Quantity
 
 impl Quantity {
+    /// As it is printed.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ttft => "TTFT",
+            Self::Tpot => "TPOT",
+        }
+    }
+
     /// What one record has of it, in seconds.
     pub fn of(self, record: &Record) -> Option<Observation> {
         Observation::of(match self {

@@ -7,6 +7,7 @@ extern crate judge as judge;
 mod vectors;
 
 mod arms;
+mod comparison;
 mod criteria;
 mod dashboards;
 mod independent;
