@@ -8,6 +8,7 @@ use crate::connection::ConnectionLimits;
 use crate::frames::FrameBudget;
 use crate::guard::Fault;
 use crate::intake::{Intake, Parting, Protocol};
+use crate::interim::Interim;
 use crate::lingering::Lingering;
 use crate::pace::Pace;
 use crate::rate::Rate;
@@ -59,6 +60,8 @@ pub(crate) struct ClientSide {
     /// What is wrong with the body of the request that is being served, or with the connection.
     broken: OnceLock<Fault>,
     new_streams: Mutex<Rate>,
+    /// What goes out ahead of the answer.
+    pub(crate) interim: Interim,
     /// The socket, once the connection is over before the server knows.
     left_over: Mutex<Option<(Box<dyn Socket>, Lingering)>>,
     hard_stop: CancellationToken,
@@ -224,6 +227,8 @@ pub(crate) struct Accepted {
     /// How fast the client takes what waits for it.
     pace: Pace,
     lingering: Option<Lingering>,
+    /// The server has written something since it last flushed.
+    is_midway: bool,
 }
 
 impl Accepted {
@@ -248,6 +253,7 @@ impl Accepted {
             asked: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             broken: OnceLock::new(),
+            interim: Interim::default(),
             new_streams: Mutex::new(Rate::per_second(limits.new_streams)),
             left_over: Mutex::default(),
             hard_stop,
@@ -263,6 +269,7 @@ impl Accepted {
             stalled: None,
             pace: Pace::at_least(limits.client_rate),
             lingering: None,
+            is_midway: false,
         }
     }
 
@@ -305,6 +312,15 @@ impl Accepted {
         Err(io::Error::new(io::ErrorKind::InvalidData, fault))
     }
 
+    /// Writes what is to go out ahead of the answer, where the server is between two of its own words.
+    fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_midway {
+            self.side.interim.leave_out();
+            return Poll::Ready(Ok(()));
+        }
+        self.side.interim.poll_write(&mut *self.socket, cx)
+    }
+
     fn poll_write_limit(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if !self.pace.waits() {
             self.pace.on_wait(self.side.waits_at());
@@ -342,6 +358,7 @@ impl Accepted {
             Poll::Pending => self.poll_write_limit(cx),
             Poll::Ready(result) => {
                 self.stalled = None;
+                self.is_midway = true;
                 self.side.on_write();
                 let bytes = *result.as_ref().unwrap_or(&0);
                 let side = &self.side;
@@ -389,13 +406,21 @@ impl AsyncWrite for Accepted {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut this.socket).poll_write(cx, buf);
+        let written = match this.poll_interim(cx) {
+            Poll::Ready(Ok(())) => Pin::new(&mut this.socket).poll_write(cx, buf),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => Poll::Pending,
+        };
         this.on_written(written, [buf], cx)
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.intake.watch(&mut *this.socket, &this.side, cx)?;
+        this.is_midway = false;
+        if this.poll_interim(cx)?.is_pending() {
+            return this.poll_stalled(cx).map(Err);
+        }
         let flushed = match Pin::new(&mut this.socket).poll_flush(cx) {
             Poll::Ready(flushed) => flushed,
             // Only TLS takes bytes that the kernel has not taken.
@@ -431,7 +456,11 @@ impl AsyncWrite for Accepted {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
+        let written = match this.poll_interim(cx) {
+            Poll::Ready(Ok(())) => Pin::new(&mut this.socket).poll_write_vectored(cx, bufs),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => Poll::Pending,
+        };
         this.on_written(written, bufs.iter().map(|buf| &**buf), cx)
     }
 }

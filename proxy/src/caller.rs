@@ -2,6 +2,7 @@
 
 use crate::accepted::ClientSide;
 use crate::guard::Fault;
+use crate::interim::Interim;
 use measure::{End, Nanos};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -40,6 +41,11 @@ impl Caller {
     /// The client doesn't take its answer.
     pub(crate) fn on_too_slow(&self) {
         self.too_slow.store(true, Relaxed);
+    }
+
+    /// What goes out ahead of the answer.
+    pub(crate) fn interim(&self) -> &Interim {
+        &self.side.interim
     }
 
     /// The read that brought the request.

@@ -6,7 +6,7 @@
 
 use crate::paced_body::PacedBody;
 use bytes::Bytes;
-use http::{HeaderMap, Request, StatusCode, Version, header, request};
+use http::{HeaderMap, Version, header};
 use http_body::{Body, Frame, SizeHint};
 use std::future::Future;
 use std::pin::Pin;
@@ -24,21 +24,13 @@ pub(crate) fn stands(version: Version, fields: &HeaderMap) -> bool {
     version > Version::HTTP_10 && fields.contains_key(header::EXPECT)
 }
 
-/// A request whose body waits for the engine's word.
-pub(crate) fn held(head: request::Parts, body: PacedBody) -> Request<RequestBody> {
-    let said = CancellationToken::new();
+/// A body that waits for the engine's word, which is `said`.
+pub(crate) fn held(body: PacedBody, said: &CancellationToken) -> RequestBody {
     let word = Box::pin(timeout(LIMIT, said.clone().cancelled_owned()));
-    let body = HeldBody {
+    RequestBody::new(HeldBody {
         body,
         word: Some(word),
-    };
-    let mut request = Request::from_parts(head, RequestBody::new(body));
-    hyper::ext::on_informational(&mut request, move |answer| {
-        if answer.status() == StatusCode::CONTINUE {
-            said.cancel();
-        }
-    });
-    request
+    })
 }
 
 struct HeldBody<W> {

@@ -124,7 +124,7 @@ fn may_have_body(status: StatusCode, asked: &Method) -> bool {
 }
 
 /// A new map, since removing from one moves its last field into the hole.
-fn end_to_end(fields: &HeaderMap) -> HeaderMap {
+pub(crate) fn end_to_end(fields: &HeaderMap) -> HeaderMap {
     let nominated: Vec<HeaderName> = fields
         .get_all(CONNECTION)
         .iter()

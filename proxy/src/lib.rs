@@ -18,6 +18,7 @@ mod grpc;
 mod guard;
 mod hop;
 mod intake;
+mod interim;
 mod ledger;
 mod lingering;
 mod listener;

@@ -10,6 +10,7 @@ use crate::expectation;
 use crate::grpc;
 use crate::guard::Fault;
 use crate::hop;
+use crate::interim;
 use crate::ledger::Ledger;
 use crate::paced_body::PacedBody;
 use crate::refusal::Refusal;
@@ -17,16 +18,17 @@ use crate::routes::Routes;
 use crate::stalled::{TakingPace, stalled};
 use config::{Checked, EngineProtocol};
 use h2::Reason;
-use http::{Method, Request, Response, Version, header, request};
+use http::{Method, Request, Response, StatusCode, Version, header, request};
 use http_body::Body;
 use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
 use measure::{End, Exchange, Identity, InFlight, Role};
 use probe::Told;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tokio_util::sync::CancellationToken;
 use upstream::{Client, Failure, Live, Observation, Observed, RelayBody, RequestBody, Upstream};
 use wire::{Endpoint, EngineKind, Passing};
 
@@ -189,6 +191,11 @@ impl Relay {
             // Only a service that runs outside `Driven` could get here; the engine's side is dropped and its record says so.
             tracing::error!("a request was served outside the task that drives its exchange");
         }
+        let mut answer = pin!(answer);
+        let answer = poll_fn(|cx| {
+            client.interim().wake_on_next(cx);
+            answer.as_mut().poll(cx)
+        });
         let (mut head, body) = answer
             .await
             .map_err(|failure| refusal(&failure, client.broken()))?
@@ -200,8 +207,31 @@ impl Relay {
         Ok(Response::from_parts(head, body))
     }
 
-    /// The request as the engine is to get it.
+    /// The request as the engine is to get it. What it says ahead of its answer is listened for.
     fn forwarded(&self, request: Request<Incoming>, caller: &Arc<Caller>) -> Request<RequestBody> {
+        let by_http1 = request.version() == Version::HTTP_11;
+        let said = CancellationToken::new();
+        let mut request = self.with_body(request, caller, &said);
+        if by_http1 {
+            let caller = Arc::clone(caller);
+            hyper::ext::on_informational(&mut request, move |word| {
+                if word.status() == StatusCode::CONTINUE {
+                    said.cancel();
+                } else if interim::passes(word.status()) {
+                    caller.interim().push(word.status(), word.headers());
+                }
+            });
+        }
+        request
+    }
+
+    /// The request with the body that the engine is to get, and when: after its word, where that is `said`.
+    fn with_body(
+        &self,
+        request: Request<Incoming>,
+        caller: &Arc<Caller>,
+        said: &CancellationToken,
+    ) -> Request<RequestBody> {
         let waits = expectation::stands(request.version(), request.headers());
         // A call of gRPC may have nothing to say for as long as it listens.
         let may_be_silent = grpc::is_call(request.version(), request.headers());
@@ -217,11 +247,12 @@ impl Relay {
             return Request::from_parts(head, RequestBody::new(body.map_err(Into::into)));
         }
         let body = PacedBody::new(body, self.body_pace, Arc::clone(caller));
-        if waits && head.version != Version::HTTP_2 {
-            expectation::held(head, body)
+        let body = if waits && head.version != Version::HTTP_2 {
+            expectation::held(body, said)
         } else {
-            Request::from_parts(head, RequestBody::new(body))
-        }
+            RequestBody::new(body)
+        };
+        Request::from_parts(head, body)
     }
 
     /// Makes `head` one that the engine is to see, of the version that it is spoken to by.

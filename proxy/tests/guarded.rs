@@ -510,6 +510,98 @@ async fn fault_49_an_engine_that_refuses_by_the_head_spares_the_client_its_uploa
     assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
 }
 
+/// hyper's server can't say them and its client drops them, so that a page's hints and a queue's place would be lost here.
+#[tokio::test(start_paused = true)]
+async fn fault_49_what_the_engine_says_before_its_answer_is_passed_on_at_once() {
+    let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nConnection: x-hop\r\nx-hop: 1\r\n\r\n";
+    for (request, hears) in [
+        ("GET /x HTTP/1.1\r\nhost: a\r\n\r\n", true),
+        (
+            "POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\nx",
+            true,
+        ),
+        (
+            "GET /x HTTP/1.0\r\nhost: a\r\nconnection: keep-alive\r\n\r\n",
+            false,
+        ),
+    ] {
+        let engine = Engine::new(move |mut socket| async move {
+            while read_request(&mut socket).await.is_some() {
+                write(&mut socket, "HTTP/1.1 102 Processing\r\n\r\n").await;
+                pause(300).await;
+                // The answer comes in the same read as the hints before it.
+                let answer = "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\ny";
+                write(&mut socket, &format!("{hints}{hints}{answer}")).await;
+            }
+        });
+        let house = House::new(&engine, "");
+        let mut client = house.client();
+        for _ in 0..2 {
+            write(&mut client, request).await;
+            let mut waited = Nanos::ZERO;
+            if hears {
+                let (processing, at_once) = timed_head(&mut client).await;
+                assert_eq!(processing, "HTTP/1.1 102 Processing\r\n\r\n");
+                assert_eq!(at_once, Nanos::ZERO);
+                for _ in 0..2 {
+                    let (hint, took) = timed_head(&mut client).await;
+                    let expected =
+                        "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\n";
+                    assert_eq!(hint, expected);
+                    waited = Nanos(waited.0 + took.0);
+                }
+            }
+            let (answer, took) = timed_head(&mut client).await;
+            assert!(answer.starts_with("HTTP/1."), "{answer}");
+            assert!(answer.contains(" 200 OK\r\n"), "{answer}");
+            assert_eq!(waited.0 + took.0, Nanos::from_millis(300).0);
+            let mut body = [0];
+            client.read_exact(&mut body).await.unwrap();
+            assert_eq!(&body, b"y");
+        }
+    }
+}
+
+/// A client that takes nothing is not made to hold what no limit bounds, nor is a hint ever put into the midst of an answer.
+#[tokio::test(start_paused = true)]
+async fn fault_49_hints_without_end_are_bounded_and_the_answer_stays_whole() {
+    let engine = Engine::new(|mut socket| async move {
+        read_request(&mut socket).await.unwrap();
+        let hint = format!(
+            "HTTP/1.1 103 Early Hints\r\nlink: <{}>\r\n\r\n",
+            "h".repeat(1_000)
+        );
+        for _ in 0..1_000 {
+            write(&mut socket, &hint).await;
+        }
+        write(
+            &mut socket,
+            "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc",
+        )
+        .await;
+    });
+    let house = House::new(&engine, "");
+    let mut client = house.client_with(64);
+    write(
+        &mut client,
+        "GET /x HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",
+    )
+    .await;
+    pause(1_000).await;
+    let all = read_all(&mut client).await;
+    let (hints, answer) = all.split_at(all.find("HTTP/1.1 200 OK").unwrap());
+    assert!(hints.len() < 20_000, "{} bytes were kept", hints.len());
+    for hint in hints.split_inclusive("\r\n\r\n") {
+        assert!(
+            hint.starts_with("HTTP/1.1 103 Early Hints\r\nlink: <hhh"),
+            "{hint}"
+        );
+        assert!(hint.ends_with("h>\r\n\r\n"), "{hint}");
+    }
+    assert!(answer.ends_with("\r\n\r\nabc"), "{answer}");
+    assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");
+}
+
 /// hyper ends a connection whose client asked for an upgrade without flushing it, if it ends with the upload.
 #[tokio::test(start_paused = true)]
 async fn fault_36_an_upgrade_that_is_not_to_be_costs_no_byte_of_the_answer() {
