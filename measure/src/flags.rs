@@ -49,6 +49,41 @@ pub struct Flags {
 }
 
 impl Flags {
+    /// The names of those that are set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let mut flags = self;
+        let set = flags.all().map(|(name, flag)| (name, *flag));
+        set.into_iter()
+            .filter(|(_, is_set)| *is_set)
+            .map(|(name, _)| name)
+    }
+
+    /// Those of these names. `None` if one is no flag.
+    pub fn named<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
+        let mut flags = Self::default();
+        for name in names {
+            let mut all = flags.all().into_iter();
+            *all.find(|(one, _)| *one == name)?.1 = true;
+        }
+        Some(flags)
+    }
+
+    fn all(&mut self) -> [(&'static str, &mut bool); 11] {
+        [
+            ("client_limited", &mut self.client_limited),
+            ("buffered_upstream", &mut self.buffered_upstream),
+            ("shared_stamps", &mut self.shared_stamps),
+            ("truncated", &mut self.truncated),
+            ("opaque", &mut self.opaque),
+            ("oversize_event", &mut self.oversize_event),
+            ("usage_injected", &mut self.usage_injected),
+            ("usage_mismatch", &mut self.usage_mismatch),
+            ("tpot_estimated", &mut self.tpot_estimated),
+            ("unobserved", &mut self.unobserved),
+            ("undelivered", &mut self.undelivered),
+        ]
+    }
+
     /// Part of the answer went by unread, so that what was not seen may still have happened.
     pub fn sight_lost(&self) -> bool {
         self.opaque || self.oversize_event || self.unobserved

@@ -84,6 +84,31 @@ impl GapHistogram {
         }
     }
 
+    /// One that was written down: its buckets, in any order, and what is exact besides. `None` if a bucket is none of ours.
+    pub fn restored(
+        buckets: impl IntoIterator<Item = GapBucket>,
+        (sum, token_sum, max): (Nanos, Nanos, Option<Nanos>),
+    ) -> Option<Self> {
+        let mut restored = Self {
+            cells: Vec::new(),
+            sum,
+            token_sum,
+            max: max.unwrap_or(Nanos::ZERO),
+        };
+        for bucket in buckets {
+            let index = i16::try_from(bucket.index).ok()?;
+            if !(LOWEST..=HIGHEST).contains(&index) {
+                return None;
+            }
+            restored.add(Cell {
+                index,
+                bursts: u32::try_from(bucket.bursts).ok()?,
+                tokens: u32::try_from(bucket.tokens).ok()?,
+            });
+        }
+        Some(restored)
+    }
+
     /// Adds all of `other`. The order in which histograms are merged does not matter, nor their grouping.
     pub fn merge(&mut self, other: &Self) {
         for cell in &other.cells {

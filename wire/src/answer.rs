@@ -32,6 +32,17 @@ pub enum CountSource {
 }
 
 impl CountSource {
+    /// Each, once.
+    pub const ALL: [Self; 7] = [
+        Self::Usage,
+        Self::Continuous,
+        Self::TokenIds,
+        Self::Logprobs,
+        Self::Counter,
+        Self::Headers,
+        Self::None,
+    ];
+
     /// The label value, a closed set.
     pub const fn as_str(self) -> &'static str {
         match self {
