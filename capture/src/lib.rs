@@ -4,10 +4,4 @@
 //! and for reading a kept body, never on the path of traffic.
 
 mod about;
-mod record;
-mod row;
-pub mod text;
-
-pub use about::{About, Level, Unit};
-pub use record::Unknown;
-pub use row::{Count, Gap, Row};
+pub mod remote;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::{Recipients, Text, TextError};
 
 /// Bytes of text after which a batch is written without being told to.
-const BATCH_BYTES: usize = 1 << 20;
+const BATCH_BYTES: usize = 1024 * 1024;
 
 /// What everything in a tar is a multiple of.
 const BLOCK: usize = 512;

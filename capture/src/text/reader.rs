@@ -8,10 +8,10 @@ use super::file::{Member, walk};
 use super::{Identities, Text, TextError};
 
 /// The longest batch that is decrypted, packed and unpacked.
-const BATCH_BYTES: u64 = 256 << 20;
+const BATCH_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The longest line of a batch.
-const LINE_BYTES: u64 = 64 << 20;
+const LINE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A file of texts, open for reading.
 #[derive(Debug)]
