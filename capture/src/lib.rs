@@ -4,4 +4,11 @@
 //! and for reading a kept body, never on the path of traffic.
 
 mod about;
+mod record;
 pub mod remote;
+mod row;
+pub mod text;
+
+pub use about::{About, Level, Unit};
+pub use record::Unknown;
+pub use row::{Count, Gap, Row};
