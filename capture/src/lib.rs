@@ -2,13 +2,37 @@
 //!
 //! A [`Row`] is what is kept of an exchange, [`About`] what holds for all rows of a segment. `wire` is used for its words
 //! and for reading a kept body, never on the path of traffic.
+//!
+//! [`Store`] writes: one thread owns it, hands it rows and the time, and nothing waits for it. [`Reader`] gives the rows of
+//! a folder back, of one pod or of many.
 
 mod about;
+mod columns;
+mod error;
+mod folder;
+mod limits;
+mod log;
+mod notice;
+mod reader;
 mod record;
+mod recovery;
 pub mod remote;
 mod row;
+mod seal;
+mod sealing;
+mod segment;
+mod stop;
+mod store;
 pub mod text;
 
 pub use about::{About, Level, Unit};
+pub use error::{Blame, Error};
+pub use limits::{Limits, Moment};
+pub use notice::Notice;
+pub use reader::{Located, Reader};
 pub use record::Unknown;
 pub use row::{Count, Gap, Row};
+pub use seal::{Replaced, Seal, SealedBy};
+pub use segment::{Rows, Segment};
+pub use stop::{Status, Stop};
+pub use store::{RETRY, Store};
