@@ -7,8 +7,10 @@
 //! an unknown one.
 
 mod decoded;
+mod plain;
 
-pub(crate) use decoded::{Decoded, Progress, cut_plain, cut_text};
+pub(crate) use decoded::{Decoded, Progress, all_text, cut_plain, cut_text};
+pub(crate) use plain::{completed, plain};
 
 use crate::limits;
 
@@ -197,6 +199,14 @@ impl<'a> Cursor<'a> {
 // ---- Cursor: values
 
 impl<'a> Cursor<'a> {
+    /// The value as it is written.
+    pub(crate) fn raw(&mut self) -> Option<&'a [u8]> {
+        self.peek()?;
+        let start = self.at;
+        self.skip()?;
+        self.bytes.get(start..self.at)
+    }
+
     /// The inside of a string, escapes as they are written; `None` inside for any other value.
     pub(crate) fn text(&mut self) -> Option<Option<&'a [u8]>> {
         match self.peek()? {

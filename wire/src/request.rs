@@ -4,11 +4,15 @@
 //! learned before the body broke off, or stopped being JSON, stands. Of the requests of gRPC calls see [`CallScan`].
 
 mod call;
+mod details;
 mod gather;
+mod inside;
 mod member;
 mod tokenizer;
 
 pub use call::{CallRequest, CallScan};
+pub use details::{AnswerForm, RequestDetails};
+pub(crate) use inside::{is_image, is_sound};
 
 use crate::Endpoint;
 use gather::Gather;
@@ -51,6 +55,8 @@ pub struct RequestFacts {
     pub top_p: Option<f64>,
     /// `seed`
     pub seed: Option<i64>,
+    /// What else tells one kind of request from another.
+    pub details: RequestDetails,
 }
 
 /// Reads the body of a request as it passes by: JSON, or the first message of a gRPC call.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 use wire::limits::{JSON_DEPTH, TEXT_BYTES};
-use wire::{Endpoint, RequestFacts, RequestScan};
+use wire::{AnswerForm, Endpoint, RequestDetails, RequestFacts, RequestScan};
 
 fn scan<'b>(endpoint: Endpoint, pushes: impl IntoIterator<Item = &'b [u8]>) -> RequestFacts {
     let mut scan = RequestScan::new(endpoint);
@@ -51,6 +51,16 @@ fn whole() -> RequestFacts {
     RequestFacts {
         whole: true,
         ..RequestFacts::default()
+    }
+}
+
+/// The details of messages without anything but text.
+fn text_only() -> RequestDetails {
+    RequestDetails {
+        system: Some(false),
+        images: Some(0),
+        sounds: Some(0),
+        ..RequestDetails::default()
     }
 }
 
@@ -231,6 +241,13 @@ fn a_chat() {
         temperature: Some(0.5),
         top_p: Some(1.0),
         seed: Some(-3),
+        details: RequestDetails {
+            system: Some(true),
+            tool_bytes: Some(94),
+            images: Some(1),
+            sounds: Some(0),
+            ..RequestDetails::default()
+        },
     };
     assert_eq!(chat(body), expected);
 }
@@ -274,6 +291,7 @@ fn each_endpoint_has_its_input() {
         RequestFacts {
             messages: Some(1),
             prompt_bytes: Some(1),
+            details: text_only(),
             ..whole()
         }
     );
@@ -345,6 +363,7 @@ fn fault_57_of_two_members_with_the_same_key_the_last_holds() {
             RequestFacts {
                 messages: Some(0),
                 prompt_bytes: Some(0),
+                details: text_only(),
                 ..whole()
             },
         ),
@@ -528,6 +547,9 @@ fn oracle(endpoint: Endpoint, body: &Value) -> RequestFacts {
     };
     if endpoint == Endpoint::ChatCompletions {
         facts.messages = length(&body["messages"]);
+        if facts.messages.is_some() {
+            facts.details = text_only();
+        }
         facts.prompt_bytes = body["messages"]
             .as_array()
             .map(|list| list.iter().map(|message| content(message, false)).sum());
@@ -536,6 +558,12 @@ fn oracle(endpoint: Endpoint, body: &Value) -> RequestFacts {
     } else if let Some(list) = body["prompt"].as_array().filter(|list| !list.is_empty()) {
         prompts(list, &mut facts);
     }
+    facts.details.stops = match &body["stop"] {
+        Value::String(_) => Some(1),
+        Value::Array(list) => Some(list.iter().filter(|one| one.is_string()).count())
+            .map(|count| u32::try_from(count).unwrap()),
+        _ => None,
+    };
     facts
 }
 
@@ -644,7 +672,15 @@ proptest! {
     fn the_scan_says_what_a_tree_says(body in request(), size in 1_usize..40, pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_vec_pretty(&body) } else { serde_json::to_vec(&body) }.unwrap();
         for endpoint in [Endpoint::Completions, Endpoint::ChatCompletions] {
-            prop_assert_eq!(scan(endpoint, text.chunks(size)), oracle(endpoint, &body), "{}", body);
+            let mut expected = oracle(endpoint, &body);
+            let found = scan(endpoint, text.chunks(size));
+            if body["tools"].is_array() {
+                expected.details.tool_bytes = match pretty {
+                    false => Some(body["tools"].to_string().len() as u64),
+                    true => found.details.tool_bytes,
+                };
+            }
+            prop_assert_eq!(found, expected, "{}", body);
         }
     }
 
@@ -672,5 +708,181 @@ proptest! {
     fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..200), size in 1_usize..40) {
         let facts = scan(Endpoint::ChatCompletions, bytes.chunks(size));
         prop_assert_eq!(facts, scan(Endpoint::ChatCompletions, [bytes.as_slice()]));
+    }
+}
+
+#[test]
+fn details_of_a_request() {
+    let body = r#"{"messages":[{"role":"developer","content":"a"},{"role":"user","content":[{"type":"image_url"},
+        {"type":"input_image"},{"type":"input_audio"},{"type":"text","text":"image"}]},{"role":"system"}],
+        "stop":["a","b"],"top_k":-1,"min_p":0.1,"presence_penalty":1.5,"frequency_penalty":-2,"priority":3,
+        "response_format":{"type":"json_schema","json_schema":{"type":"x"}},"tools":[ ]}"#;
+    let expected = RequestDetails {
+        system: Some(true),
+        tool_bytes: Some(3),
+        answer_form: Some(AnswerForm::JsonSchema),
+        images: Some(2),
+        sounds: Some(1),
+        stops: Some(2),
+        top_k: Some(-1),
+        min_p: Some(0.1),
+        presence_penalty: Some(1.5),
+        frequency_penalty: Some(-2.0),
+        priority: Some(3),
+    };
+    assert_eq!(chat(body).details, expected);
+    let nothing = r#"{"stop":null,"top_k":null,"response_format":null,"min_p":"0"}"#;
+    assert_eq!(chat(nothing).details, RequestDetails::default());
+}
+
+#[test]
+fn what_leads_a_chat() {
+    let leads = |endpoint, body| facts(endpoint, body).details.system;
+    use Endpoint as E;
+    for (endpoint, body, expected) in [
+        (
+            E::ChatCompletions,
+            r#"{"messages":[{"role":"user"},{"role":"system"}]}"#,
+            Some(false),
+        ),
+        (
+            E::ChatCompletions,
+            r#"{"messages":[{"content":"","role":"system"}]}"#,
+            Some(true),
+        ),
+        (
+            E::ChatCompletions,
+            r#"{"messages":[{"role":"system"}],"messages":[]}"#,
+            Some(false),
+        ),
+        (E::ChatCompletions, r#"{"prompt":"a"}"#, None),
+        (
+            E::Messages,
+            r#"{"system":"a","messages":[{"role":"user"}]}"#,
+            Some(true),
+        ),
+        (
+            E::Messages,
+            r#"{"messages":[{"role":"user"}],"system":""}"#,
+            Some(false),
+        ),
+        (
+            E::Responses,
+            r#"{"instructions":"a","input":"b"}"#,
+            Some(true),
+        ),
+        (
+            E::OllamaChat,
+            r#"{"messages":[{"role":"user","images":["a","b"]}]}"#,
+            Some(false),
+        ),
+    ] {
+        assert_eq!(leads(endpoint, body), expected, "{body}");
+    }
+    let images = facts(
+        E::OllamaChat,
+        r#"{"messages":[{"role":"user","images":["a","b"]}]}"#,
+    );
+    assert_eq!(images.details.images, Some(2));
+}
+
+#[test]
+fn stop_strings_are_counted() {
+    let stops = |endpoint, body| facts(endpoint, body).details.stops;
+    use Endpoint as E;
+    assert_eq!(stops(E::Completions, r#"{"stop":"a"}"#), Some(1));
+    assert_eq!(stops(E::Completions, r#"{"stop":[]}"#), Some(0));
+    assert_eq!(stops(E::Messages, r#"{"stop_sequences":["a"]}"#), Some(1));
+    assert_eq!(
+        stops(E::Root, r#"{"parameters":{"stop":["a","b"]}}"#),
+        Some(2)
+    );
+    assert_eq!(
+        stops(
+            E::OllamaChat,
+            r#"{"options":{"num_ctx":[1,"x"],"stop":["a"]}}"#
+        ),
+        Some(1)
+    );
+}
+
+/// Bodies, and what form they want.
+fn forms() -> Vec<(Endpoint, &'static str, Option<AnswerForm>)> {
+    use AnswerForm as F;
+    use Endpoint as E;
+    vec![
+        (
+            E::ChatCompletions,
+            r#"{"response_format":{"type":"text"}}"#,
+            None,
+        ),
+        (
+            E::ChatCompletions,
+            r#"{"response_format":{"type":"json_object"}}"#,
+            Some(F::JsonObject),
+        ),
+        (
+            E::ChatCompletions,
+            r#"{"response_format":{"x":{"type":"json_object"}}}"#,
+            None,
+        ),
+        (
+            E::ChatCompletions,
+            r#"{"structured_outputs":{"choice":["a"]}}"#,
+            Some(F::Choice),
+        ),
+        (
+            E::Completions,
+            r#"{"guided_json":{"type":"object"},"guided_regex":null}"#,
+            Some(F::JsonSchema),
+        ),
+        (
+            E::Completion,
+            r#"{"grammar":"root ::= x"}"#,
+            Some(F::Grammar),
+        ),
+        (
+            E::Completion,
+            r#"{"grammar":"","json_schema":{}}"#,
+            Some(F::JsonSchema),
+        ),
+        (
+            E::Generate,
+            r#"{"sampling_params":{"regex":"a"}}"#,
+            Some(F::Regex),
+        ),
+        (
+            E::GenerateStream,
+            r#"{"parameters":{"grammar":{"type":"json","value":{"type":"x"}}}}"#,
+            Some(F::JsonSchema),
+        ),
+        (
+            E::GenerateStream,
+            r#"{"parameters":{"grammar":{"type":"regex","value":"a"}}}"#,
+            Some(F::Regex),
+        ),
+        (
+            E::Responses,
+            r#"{"text":{"format":{"type":"json_schema"}}}"#,
+            Some(F::JsonSchema),
+        ),
+        (E::Responses, r#"{"text":{"type":"json_schema"}}"#, None),
+        (E::OllamaChat, r#"{"format":"json"}"#, Some(F::JsonObject)),
+        (
+            E::OllamaChat,
+            r#"{"format":{"type":"object"}}"#,
+            Some(F::JsonSchema),
+        ),
+    ]
+}
+
+#[test]
+fn forms_of_an_answer() {
+    for (endpoint, body, expected) in forms() {
+        assert_eq!(
+            facts(endpoint, body).details.answer_form,
+            expected,
+            "{body}"
+        );
     }
 }

@@ -12,7 +12,7 @@ use wire::encode::{
 };
 use wire::{
     Answer, AnswerContext, CountSource, Decoder, Endpoint, EngineKind, Event, FinishState,
-    RequestFacts, RequestScan, Terminator, Tokens, TransportEnd,
+    RequestDetails, RequestFacts, RequestScan, Terminator, Tokens, TransportEnd,
 };
 
 const ENDPOINTS: [Endpoint; 2] = [Endpoint::Completions, Endpoint::ChatCompletions];
@@ -299,6 +299,12 @@ fn requests() {
                 include_usage: counts.then_some(true),
                 continuous_usage: (streaming == Streaming::RunningUsage).then_some(true),
                 seed: Some(-3),
+                details: RequestDetails {
+                    system: chat.then_some(false),
+                    images: chat.then_some(0),
+                    sounds: chat.then_some(0),
+                    ..RequestDetails::default()
+                },
                 ..RequestFacts::default()
             };
             assert_eq!(scan.finish(), expected);

@@ -1,6 +1,6 @@
 //! The inside of a JSON string, decoded while it comes: its length, and its beginning up to a limit.
 //!
-//! Whatever the string's size, at most [`crate::limits::TEXT_BYTES`] are kept. Lengths are bytes of UTF-8 after the escapes
+//! Whatever the string's size, at most [`crate::limits::TEXT_BYTES`] are kept, but by [`all_text`]. Lengths are bytes of UTF-8 after the escapes
 //! are undone. Half a surrogate pair counts as U+FFFD. Bytes that are no UTF-8 are kept as they are and become U+FFFD only
 //! in a text. A control character that should have been escaped is let pass: to tell it, each byte would have to be read.
 
@@ -8,9 +8,11 @@ use crate::limits;
 use memchr::memchr2;
 
 /// The string so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Decoded {
     head: Vec<u8>,
+    /// Bytes that `head` may have.
+    most: usize,
     len: u64,
     within: Within,
 }
@@ -51,6 +53,19 @@ pub(crate) fn cut_text(raw: &[u8]) -> String {
     decoded.text()
 }
 
+/// The decoded text of the inside of a JSON string, all of it; of one that broke off, what came.
+pub(crate) fn all_text(raw: &[u8]) -> String {
+    let mut decoded = Decoded {
+        most: usize::MAX,
+        ..Decoded::default()
+    };
+    decoded.push(raw);
+    match String::from_utf8(decoded.head) {
+        Ok(text) => text,
+        Err(odd) => String::from_utf8_lossy(odd.as_bytes()).into_owned(),
+    }
+}
+
 /// A text that is no JSON string, cut the same way.
 pub(crate) fn cut_plain(text: &[u8]) -> String {
     let mut decoded = Decoded::default();
@@ -59,6 +74,17 @@ pub(crate) fn cut_plain(text: &[u8]) -> String {
 }
 
 // ---- Decoded
+
+impl Default for Decoded {
+    fn default() -> Self {
+        Self {
+            head: Vec::new(),
+            most: limits::TEXT_BYTES,
+            len: 0,
+            within: Within::Plain,
+        }
+    }
+}
 
 impl Decoded {
     /// Begins another string.
@@ -187,7 +213,7 @@ impl Decoded {
 
     fn keep(&mut self, bytes: &[u8]) {
         self.len = self.len.saturating_add(bytes.len() as u64);
-        let room = limits::TEXT_BYTES - self.head.len();
+        let room = self.most - self.head.len();
         self.head
             .extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }

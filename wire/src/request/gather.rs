@@ -3,9 +3,10 @@
 //! Facts stand at the top level and one level below. Of two members with the same key the last holds, as engines that
 //! read JSON into a dictionary see it; below the top level that is so for `stream_options` alone.
 
-use super::RequestFacts;
+use super::inside::Inside;
 use super::member::{Member, StreamOption};
 use super::tokenizer::Token;
+use super::{AnswerForm, RequestFacts};
 use crate::Endpoint;
 use crate::json::Decoded;
 
@@ -32,6 +33,14 @@ pub(super) struct Gather {
     bytes: u64,
     /// For each depth, whether the nearest key is `content` or `text`; a bit each, the innermost is the lowest.
     in_content: u64,
+    /// Of the messages at hand.
+    inside: Inside,
+    /// Whether text stands before the messages.
+    has_preamble: bool,
+    /// The nearest key is the `type` of a form.
+    of_form: bool,
+    /// Offset of the list of tools.
+    tools_at: u64,
 }
 
 /// Elements of a list, by kind.
@@ -62,6 +71,10 @@ impl Gather {
             list: List::default(),
             bytes: 0,
             in_content: 0,
+            inside: Inside::default(),
+            has_preamble: false,
+            of_form: false,
+            tools_at: 0,
         }
     }
 
@@ -76,14 +89,17 @@ impl Gather {
         if let Some(bytes) = &mut self.facts.prompt_bytes {
             *bytes = bytes.saturating_add(self.preamble_bytes);
         }
+        if self.has_preamble {
+            self.facts.details.system = Some(true);
+        }
         self.facts
     }
 
     pub(super) fn take(&mut self, token: Token<'_>) {
         match token {
             Token::Key(key) => self.key(key),
-            Token::ObjectStart | Token::ArrayStart => self.open(token),
-            Token::ObjectEnd | Token::ArrayEnd => self.close(token),
+            Token::ObjectStart | Token::ArrayStart(_) => self.open(token),
+            Token::ObjectEnd | Token::ArrayEnd(_) => self.close(token),
             Token::Text(text) => {
                 self.count(token);
                 self.text(text);
@@ -103,8 +119,11 @@ impl Gather {
             }
             (2, Member::StreamOptions) => self.option = StreamOption::of(key),
             (2, Member::Sampling) => self.sampling = Member::of_sampling(key),
+            (2, Member::Structured) => self.form(AnswerForm::of_type(key)),
+            (depth, Member::Messages) => self.inside.key(depth, self.list.elements, key),
             _ => {}
         }
+        self.of_form = key == b"type" && self.in_form();
         self.in_content = (self.in_content & !1) | u64::from(matches!(key, b"content" | b"text"));
     }
 
@@ -120,9 +139,14 @@ impl Gather {
             Member::Prompt => {
                 (facts.prompts, facts.prompt_tokens, facts.prompt_bytes) = (None, None, None);
             }
-            Member::Messages => (facts.messages, facts.prompt_bytes) = (None, None),
-            Member::Preamble => self.preamble_bytes = 0,
-            Member::Tools => facts.tools = None,
+            Member::Messages => {
+                (facts.messages, facts.prompt_bytes) = (None, None);
+                let details = &mut facts.details;
+                (details.system, details.images, details.sounds) = (None, None, None);
+                self.inside = Inside::default();
+            }
+            Member::Preamble => (self.preamble_bytes, self.has_preamble) = (0, false),
+            Member::Tools => (facts.tools, facts.details.tool_bytes) = (None, None),
             Member::MaxTokens => facts.max_tokens = None,
             Member::MaxTokensFirst => self.max_tokens_first = None,
             Member::Echo => facts.echo = None,
@@ -130,6 +154,14 @@ impl Gather {
             Member::Temperature => facts.temperature = None,
             Member::TopP => facts.top_p = None,
             Member::Seed => facts.seed = None,
+            Member::TopK => facts.details.top_k = None,
+            Member::MinP => facts.details.min_p = None,
+            Member::PresencePenalty => facts.details.presence_penalty = None,
+            Member::FrequencyPenalty => facts.details.frequency_penalty = None,
+            Member::Priority => facts.details.priority = None,
+            Member::Stops => facts.details.stops = None,
+            // Of several names for a form, those that are null say nothing.
+            Member::Format | Member::TextFormat | Member::Structured | Member::Form(_) => {}
             // What it holds may stand beside it, too.
             Member::Sampling => self.sampling = Member::Other,
             Member::Other => {}
@@ -138,6 +170,15 @@ impl Gather {
 
     fn open(&mut self, token: Token<'_>) {
         self.count(token);
+        match (token, self.here()) {
+            (Token::ArrayStart(at), Some(Member::Tools)) => self.tools_at = at,
+            (_, Some(Member::Form(form))) => self.form(Some(form)),
+            // Ollama's is the schema itself.
+            (Token::ObjectStart, Some(Member::Format)) if self.is_ollama() => {
+                self.form(Some(AnswerForm::JsonSchema));
+            }
+            _ => {}
+        }
         self.depth += 1;
         // An array's elements have the key that it has; in an object, a key comes first anyway.
         self.in_content = (self.in_content << 1) | (self.in_content & 1);
@@ -146,8 +187,43 @@ impl Gather {
     fn close(&mut self, token: Token<'_>) {
         self.depth = self.depth.saturating_sub(1);
         self.in_content >>= 1;
-        if self.depth == 1 && matches!(token, Token::ArrayEnd) {
-            self.end_list();
+        if self.depth == 1
+            && let Token::ArrayEnd(at) = token
+        {
+            self.end_list(at);
+        }
+    }
+
+    /// The member that a value at hand is all of, at the top level or among sampling parameters.
+    fn here(&self) -> Option<Member> {
+        match (self.depth, self.member) {
+            (1, member) => Some(member),
+            (2, Member::Sampling) => Some(self.sampling),
+            _ => None,
+        }
+    }
+
+    /// Whether a key that comes now is of an object that says what form the answer must have.
+    fn in_form(&self) -> bool {
+        match (self.depth, self.member) {
+            (2, Member::Format) => !self.is_ollama(),
+            (3, Member::TextFormat) => true,
+            // TGI's `grammar`.
+            (3, Member::Sampling) => matches!(self.sampling, Member::Form(_)),
+            _ => false,
+        }
+    }
+
+    fn is_ollama(&self) -> bool {
+        matches!(
+            self.endpoint,
+            Endpoint::OllamaChat | Endpoint::OllamaGenerate
+        )
+    }
+
+    fn form(&mut self, form: Option<AnswerForm>) {
+        if form.is_some() {
+            self.facts.details.answer_form = form;
         }
     }
 
@@ -158,7 +234,7 @@ impl Gather {
             match token {
                 Token::Text(_) => self.list.texts = self.list.texts.saturating_add(1),
                 Token::Number(_) => self.list.numbers += 1,
-                Token::ArrayStart => self.list.lists = self.list.lists.saturating_add(1),
+                Token::ArrayStart(_) => self.list.lists = self.list.lists.saturating_add(1),
                 _ => {}
             }
         } else if self.depth == 3 {
@@ -169,7 +245,7 @@ impl Gather {
         }
     }
 
-    fn end_list(&mut self) {
+    fn end_list(&mut self, at: u64) {
         match self.member {
             Member::Prompt => {
                 self.facts.prompts = self.list.prompts();
@@ -179,14 +255,45 @@ impl Gather {
             Member::Messages => {
                 self.facts.messages = Some(self.list.elements);
                 self.facts.prompt_bytes = Some(self.bytes);
+                let details = &mut self.facts.details;
+                details.system = Some(self.inside.leads);
+                details.images = Some(self.inside.images);
+                details.sounds = Some(self.inside.sounds);
             }
-            Member::Preamble => self.preamble_bytes = self.bytes,
-            Member::Tools => self.facts.tools = Some(self.list.elements),
+            Member::Preamble => {
+                self.preamble_bytes = self.bytes;
+                self.has_preamble = self.bytes > 0;
+            }
+            Member::Tools => {
+                self.facts.tools = Some(self.list.elements);
+                self.facts.details.tool_bytes = Some(at.saturating_sub(self.tools_at));
+            }
+            Member::Stops => self.facts.details.stops = Some(self.list.texts),
             _ => {}
         }
     }
 
     fn text(&mut self, text: &Decoded) {
+        if self.of_form {
+            self.form(AnswerForm::of_type(text.head()));
+        }
+        match self.here() {
+            Some(Member::Stops) => self.facts.details.stops = Some(1),
+            Some(Member::Form(form)) if text.len() > 0 => self.form(Some(form)),
+            Some(Member::Format) if text.head() == b"json" => {
+                self.form(Some(AnswerForm::JsonObject));
+            }
+            _ => {}
+        }
+        match self.member {
+            Member::Messages => self.inside.text(self.depth, text.head()),
+            // Stop strings that stand among sampling parameters are a list of their own.
+            Member::Sampling if self.depth == 3 && self.sampling == Member::Stops => {
+                let stops = self.facts.details.stops.unwrap_or(0);
+                self.facts.details.stops = Some(stops.saturating_add(1));
+            }
+            _ => {}
+        }
         match self.member {
             Member::Model if self.depth == 1 => self.facts.model = Some(text.text()),
             Member::Prompt if self.depth == 1 => {
@@ -197,7 +304,10 @@ impl Gather {
             Member::Messages if self.depth == 1 && self.endpoint == Endpoint::Responses => {
                 self.facts.prompt_bytes = Some(text.len());
             }
-            Member::Preamble if self.depth == 1 => self.preamble_bytes = text.len(),
+            Member::Preamble if self.depth == 1 => {
+                self.preamble_bytes = text.len();
+                self.has_preamble = text.len() > 0;
+            }
             Member::Messages | Member::Preamble if self.in_content & 1 == 1 => {
                 self.bytes = self.bytes.saturating_add(text.len());
             }
@@ -224,6 +334,7 @@ impl Gather {
             (Member::Temperature, Token::Number(number)) => facts.temperature = parse(number),
             (Member::TopP, Token::Number(number)) => facts.top_p = parse(number),
             (Member::Seed, Token::Number(number)) => facts.seed = parse(number),
+            (member, Token::Number(number)) => facts.details.take(member, number),
             _ => {}
         }
     }
@@ -239,7 +350,7 @@ impl Gather {
 }
 
 /// A number that fits its type as it is written; `None` for any other.
-fn parse<T: std::str::FromStr>(number: &[u8]) -> Option<T> {
+pub(super) fn parse<T: std::str::FromStr>(number: &[u8]) -> Option<T> {
     std::str::from_utf8(number).ok()?.parse().ok()
 }
 

@@ -1,5 +1,6 @@
 //! The members of a request's body that state a fact, by the names that each route has for them.
 
+use super::AnswerForm;
 use crate::Endpoint;
 
 /// What a member states.
@@ -25,6 +26,20 @@ pub(super) enum Member {
     Temperature,
     TopP,
     Seed,
+    TopK,
+    MinP,
+    PresencePenalty,
+    FrequencyPenalty,
+    Priority,
+    Stops,
+    /// An object whose `type` says what form the answer must have.
+    Format,
+    /// An object that has one of those, as its `format`.
+    TextFormat,
+    /// An object whose members are named for the form.
+    Structured,
+    /// A form, by being there.
+    Form(AnswerForm),
     Other,
 }
 
@@ -49,7 +64,30 @@ impl Member {
             b"temperature" => Self::Temperature,
             b"top_p" => Self::TopP,
             b"seed" => Self::Seed,
-            _ => Self::of_route(endpoint, key),
+            b"response_format" => Self::Format,
+            b"structured_outputs" => Self::Structured,
+            _ => match Self::of_route(endpoint, key) {
+                Self::Other => Self::of_details(key),
+                member => member,
+            },
+        }
+    }
+
+    /// What stands at the top level or among sampling parameters, whatever the route.
+    fn of_details(key: &[u8]) -> Self {
+        match key {
+            b"top_k" => Self::TopK,
+            b"min_p" => Self::MinP,
+            b"presence_penalty" => Self::PresencePenalty,
+            b"frequency_penalty" => Self::FrequencyPenalty,
+            b"priority" => Self::Priority,
+            b"stop" | b"stop_sequences" | b"stop_words" => Self::Stops,
+            // vLLM of before `structured_outputs`; llama.cpp; SGLang.
+            b"guided_json" | b"json_schema" => Self::Form(AnswerForm::JsonSchema),
+            b"guided_regex" | b"regex" => Self::Form(AnswerForm::Regex),
+            b"guided_grammar" | b"grammar" | b"ebnf" => Self::Form(AnswerForm::Grammar),
+            b"guided_choice" => Self::Form(AnswerForm::Choice),
+            _ => Self::Other,
         }
     }
 
@@ -62,7 +100,7 @@ impl Member {
             b"temperature" => Self::Temperature,
             b"top_p" => Self::TopP,
             b"seed" | b"sampling_seed" => Self::Seed,
-            _ => Self::Other,
+            _ => Self::of_details(key),
         }
     }
 
@@ -102,6 +140,10 @@ impl Member {
             (E::Completions | E::ChatCompletions, b"max_completion_tokens")
             | (E::Completion, b"n_predict") => Self::MaxTokensFirst,
             (E::TritonGenerate | E::TritonGenerateStream, b"random_seed") => Self::Seed,
+            (E::Responses, b"text") => Self::TextFormat,
+            (E::Messages, b"output_format") | (E::OllamaChat | E::OllamaGenerate, b"format") => {
+                Self::Format
+            }
             _ => Self::Other,
         }
     }

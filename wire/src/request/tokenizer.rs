@@ -17,8 +17,10 @@ const NUMBER_BYTES: usize = 40;
 pub(super) enum Token<'t> {
     ObjectStart,
     ObjectEnd,
-    ArrayStart,
-    ArrayEnd,
+    /// With the offset of its bracket in the text.
+    ArrayStart(u64),
+    /// With the offset after its bracket.
+    ArrayEnd(u64),
     /// A key, cut at [`limits::TEXT_BYTES`].
     Key(&'t [u8]),
     Text(&'t Decoded),
@@ -35,6 +37,10 @@ pub(super) struct Tokenizer {
     nest: Nest,
     text: Decoded,
     number: Vec<u8>,
+    /// Bytes of the text before this push.
+    before: u64,
+    /// Offset of the structural byte at hand.
+    at: u64,
 }
 
 /// What may come next.
@@ -96,6 +102,8 @@ impl Tokenizer {
             nest: Nest::default(),
             text: Decoded::default(),
             number: Vec::new(),
+            before: 0,
+            at: 0,
         }
     }
 
@@ -123,11 +131,13 @@ impl Tokenizer {
                 }
                 _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => after,
                 _ => {
+                    self.at = self.before + (bytes.len() - rest.len()) as u64;
                     self.structure(*byte, &mut each);
                     after
                 }
             };
         }
+        self.before += bytes.len() as u64;
     }
 
     /// Whether one whole object came, and nothing else.
@@ -194,7 +204,7 @@ impl Tokenizer {
         each(if object {
             Token::ObjectStart
         } else {
-            Token::ArrayStart
+            Token::ArrayStart(self.at)
         });
         if object {
             State::FirstKey
@@ -212,7 +222,7 @@ impl Tokenizer {
         each(if object {
             Token::ObjectEnd
         } else {
-            Token::ArrayEnd
+            Token::ArrayEnd(self.at + 1)
         });
         if self.nest.depth == 0 {
             State::Done
