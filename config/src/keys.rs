@@ -189,7 +189,8 @@ table! {
         .doc("Targets for the whole request.");
 
     LIMITS_CONNECTIONS: Count = Key::new("limits.connections", count(1, 1_000_000), || 4096)
-        .doc("Client connections open at once, on all ports together; then 503.");
+        .doc("Client connections open at once, on all ports together; then 503. Above nine tenths of it, each new one closes the one that \
+              has been idle for longest. Where the process may open too few files for as many, fewer are served, and the log says so.");
     LIMITS_TLS_HANDSHAKE: Time = Key::new("limits.tls_handshake", time(MILLISECOND, HOUR), || seconds(10))
         .doc("From the begin of a connection to the end of its TLS handshake; then it is closed.");
     LIMITS_HEAD_BYTES: Size = Key::new("limits.head_bytes", size(KIB, MIB), || 32 * KIB)

@@ -244,7 +244,7 @@ impl Accepted {
         let side = ClientSide {
             clock,
             edge,
-            last_read: AtomicU64::new(0),
+            last_read: AtomicU64::new(clock.now().0),
             leaving: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
             too_slow: AtomicBool::new(false),

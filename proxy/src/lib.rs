@@ -10,6 +10,7 @@ mod bypass;
 mod caller;
 mod calls;
 mod connection;
+mod crowd;
 mod deadline;
 mod driven;
 mod expectation;
@@ -44,6 +45,7 @@ pub use tls::TlsFault;
 
 use admin::Admin;
 use config::{Checked, EngineAt, Listen, Scheme};
+use crowd::Crowd;
 use exporter::Exporter;
 use measure::{Edges, InFlight, Record, ShapeEdges};
 use phase::Phase;
@@ -190,6 +192,7 @@ impl Proxy {
             metrics: exporter_settings(config)?,
             clock: parts.clock,
             tasks: Tasks::default(),
+            crowd: Crowd::new(config.limits.connections),
             tls: serving(config)?,
             budget: Budget::new(config.limits.queue_bytes_total),
             ids: Arc::new(AtomicU64::new(1)),

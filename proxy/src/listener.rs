@@ -2,8 +2,11 @@
 
 use crate::accepted::{Accepted, Tally};
 use crate::connection::{self, ConnectionLimits};
+use crate::crowd::{Crowd, Entered, Place};
 use crate::listening::{Listening, Stream};
-use crate::refusal::{Refusal, TLS_FAILED, TLS_TIMEOUT, TOO_MANY_CONNECTIONS};
+use crate::refusal::{
+    ACCEPT_FAILED, CROWDED_OUT, Refusal, TLS_FAILED, TLS_TIMEOUT, TOO_MANY_CONNECTIONS,
+};
 use crate::relay::Relay;
 use crate::tasks::Tasks;
 use crate::tls::Serving;
@@ -22,6 +25,7 @@ pub(crate) struct Acceptor {
     pub(crate) tasks: Tasks,
     pub(crate) clock: Clock,
     pub(crate) connection: ConnectionLimits,
+    pub(crate) crowd: Arc<Crowd>,
     pub(crate) most_connections: usize,
     pub(crate) tls: Option<Arc<Serving>>,
     /// Longest handshake.
@@ -29,27 +33,47 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Serves one connection in a task of its own.
+    /// Serves one connection in a task of its own, if there is room for it.
     pub(crate) fn serve(&self, socket: Box<dyn Socket>) {
+        if let Some(place) = self.enter() {
+            self.serve_at(place, socket);
+        }
+    }
+
+    /// A place for one more connection, if there is room.
+    fn enter(&self) -> Option<Place> {
+        let Entered { place, sent_away } = self.crowd.enter(self.tasks.closing());
+        if sent_away {
+            self.relay.ledger.refused(CROWDED_OUT);
+        }
+        place
+    }
+
+    fn serve_at(&self, place: Place, socket: Box<dyn Socket>) {
         match &self.tls {
-            None => self.tasks.spawn(self.connection(socket.into())),
+            None => self.tasks.spawn(self.connection(place, socket.into())),
             Some(tls) => {
                 let (acceptor, tls) = (self.clone(), Arc::clone(tls));
                 self.tasks.spawn(async move {
                     if let Some(transport) = acceptor.secure(socket, &tls).await {
-                        acceptor.connection(transport).await;
+                        acceptor.connection(place, transport).await;
                     }
                 });
             }
         }
     }
 
-    fn connection(&self, transport: Transport) -> impl Future<Output = ()> + use<> {
+    fn connection(&self, place: Place, transport: Transport) -> impl Future<Output = ()> + use<> {
         let ledger = self.relay.ledger.clone();
         let hard_stop = self.tasks.hard_stop().clone();
         let accepted = Accepted::new(transport, self.clock, self.connection, hard_stop, ledger);
-        let (relay, tasks, limits) = (Arc::clone(&self.relay), self.tasks.clone(), self.connection);
-        connection::serve(accepted, relay, tasks, limits)
+        place.seen(accepted.side());
+        let tasks = self.tasks.closed_by(place.leave().clone());
+        let served = connection::serve(accepted, Arc::clone(&self.relay), tasks, self.connection);
+        async move {
+            served.await;
+            drop(place);
+        }
     }
 
     /// The client's side of the handshake must be over within its limit; a process that stops waits for none.
@@ -80,17 +104,18 @@ impl Acceptor {
     pub(crate) async fn run(self, listener: Listening) {
         loop {
             match listener.accept().await {
-                Ok(stream) if self.tasks.open() >= self.most_connections => {
-                    self.turn_away(&stream);
-                }
-                Ok(stream) => match stream.prepare() {
-                    Ok(()) => self.serve(stream.into_socket()),
-                    Err(error) => tracing::debug!(%error, "a client's socket could not be set up"),
+                Ok(stream) => match (self.enter(), stream.prepare()) {
+                    (None, _) => self.turn_away(&stream),
+                    (Some(place), Ok(())) => self.serve_at(place, stream.into_socket()),
+                    (Some(_), Err(error)) => {
+                        tracing::debug!(%error, "a client's socket could not be set up");
+                    }
                 },
                 Err(error) if is_one_client(&error) => {
                     tracing::debug!(%error, "a client left before it was accepted");
                 }
                 Err(error) => {
+                    self.relay.ledger.refused(ACCEPT_FAILED);
                     tracing::warn!(%error, "cannot accept connections; trying again");
                     tokio::time::sleep(BACK_OFF).await;
                 }

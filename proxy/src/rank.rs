@@ -3,6 +3,7 @@
 
 use crate::bypass::Bypass;
 use crate::connection::ConnectionLimits;
+use crate::crowd::Crowd;
 use crate::ledger::Ledger;
 use crate::listener::Acceptor;
 use crate::portrait::Portrait;
@@ -38,6 +39,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) metrics: exporter::Settings,
     pub(crate) clock: Clock,
     pub(crate) tasks: Tasks,
+    pub(crate) crowd: Arc<Crowd>,
     pub(crate) tls: Option<Arc<Serving>>,
     /// What all queues of the process share.
     pub(crate) budget: Arc<Budget>,
@@ -89,6 +91,7 @@ impl Rank {
             tasks: shared.tasks.clone(),
             clock: shared.clock,
             connection: connection_limits(config),
+            crowd: Arc::clone(&shared.crowd),
             most_connections: config.limits.connections,
             tls: shared.tls.clone(),
             tls_handshake: config.limits.tls_handshake,

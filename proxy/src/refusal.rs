@@ -19,7 +19,7 @@ pub(crate) struct Refusal {
 }
 
 /// Codes of refusals that are not a [`Fault`] of the request's bytes.
-const CODES: [&str; 10] = [
+const CODES: [&str; 12] = [
     "body_too_large",
     "connect_failed",
     "connect_timeout",
@@ -28,6 +28,8 @@ const CODES: [&str; 10] = [
     "timeout",
     "stopping",
     TOO_MANY_CONNECTIONS,
+    CROWDED_OUT,
+    ACCEPT_FAILED,
     TLS_TIMEOUT,
     TLS_FAILED,
 ];
@@ -39,6 +41,12 @@ pub(crate) fn codes() -> Vec<&'static str> {
 
 /// The cap on connections was reached.
 pub(crate) const TOO_MANY_CONNECTIONS: &str = "too_many_connections";
+
+/// An idle connection was closed to make room for another.
+pub(crate) const CROWDED_OUT: &str = "crowded_out";
+
+/// No connection could be accepted, for want of files or memory.
+pub(crate) const ACCEPT_FAILED: &str = "accept_failed";
 
 /// A client was silent in its TLS handshake, or slow.
 pub(crate) const TLS_TIMEOUT: &str = "tls_timeout";

@@ -33,6 +33,14 @@ impl Tasks {
         &self.closing
     }
 
+    /// The same tasks, of which those that begin from here on are asked to finish by `closing`.
+    pub(crate) fn closed_by(&self, closing: CancellationToken) -> Self {
+        Self {
+            closing,
+            ..self.clone()
+        }
+    }
+
     /// Cancelled when what is still open is cut.
     pub(crate) fn hard_stop(&self) -> &CancellationToken {
         &self.hard_stop

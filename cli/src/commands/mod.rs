@@ -36,13 +36,14 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     }
 }
 
-/// Lets this process open as many files as the system allows: a connection is two of them. Where that is refused the limit
-/// stays as it was, and is met with an answer that says so.
-fn raise_open_files() {
+/// Lets this process open as many files as the system allows, where that is not refused. Returns how many; `None` is no
+/// limit.
+fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::debug!(%error, "the limit on open files stays as it is");
     }
+    getrlimit(Resource::Nofile).current
 }

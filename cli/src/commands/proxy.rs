@@ -21,6 +21,12 @@ Examples:
 
 `loadproof config print` with the same arguments shows what is in force.";
 
+/// Files of a client: its connection, and one to the engine.
+const FILES_OF_A_CLIENT: u64 = 2;
+
+/// Files that no client may take: listeners, scrapes and probes, certificates, the runtime's own.
+const FILES_OF_OUR_OWN: u64 = 64;
+
 /// Arguments of `loadproof proxy`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -31,13 +37,31 @@ pub(crate) struct ProxyArgs {
 
 /// Runs `loadproof proxy`.
 pub(crate) fn run(args: &ProxyArgs) -> anyhow::Result<Exit> {
-    let effective = args.configuration.load()?;
+    let mut effective = args.configuration.load()?;
     start_logging(&effective.checked.log)?;
     for warning in &effective.warnings {
         tracing::warn!(key = warning.key, source = %warning.origin, advice = warning.advice, "{}", warning.wrong);
     }
-    super::raise_open_files();
+    if let Some(files) = super::raise_open_files() {
+        fit_into(files, &mut effective.checked.limits.connections);
+    }
     serve(&effective)
+}
+
+/// Lowers the limit on clients' connections to what so many open files are enough for: then a client too many is told so, and
+/// no connection to the engine and no scrape is short of a file.
+fn fit_into(files: u64, connections: &mut usize) {
+    let fitting = files.saturating_sub(FILES_OF_OUR_OWN) / FILES_OF_A_CLIENT;
+    let fitting = usize::try_from(fitting).unwrap_or(usize::MAX).max(1);
+    if fitting < *connections {
+        tracing::warn!(
+            files,
+            connections = fitting,
+            advice = "raise the limit on open files (ulimit -n, LimitNOFILE), or lower limits.connections",
+            "fewer clients are served at once than limits.connections says, for want of open files"
+        );
+        *connections = fitting;
+    }
 }
 
 /// Log lines go to standard error, whole lines at a time, in the form that the configuration says.
