@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::text::TextError;
+
 use parquet::errors::ParquetError;
 
 /// Who has to act.
@@ -67,6 +69,9 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// Texts could not be encrypted, written or read.
+    #[error(transparent)]
+    Text(#[from] TextError),
     /// Rows that don't become columns.
     #[error("could not turn rows into columns")]
     Columns(#[from] serde_arrow::Error),
@@ -85,6 +90,7 @@ impl Error {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Io { .. } => Blame::Disk,
+            Self::Text(why) => why.blame(),
             Self::Locked { .. } | Self::Setting { .. } => Blame::Settings,
             Self::File { .. } | Self::Row { .. } => Blame::File,
             Self::Columns(_) | Self::Parquet { .. } => Blame::Us,
@@ -94,7 +100,7 @@ impl Error {
     /// The operating system's word, where it is its word.
     pub fn io(&self) -> Option<&io::Error> {
         match self {
-            Self::Io { source, .. } => Some(source),
+            Self::Io { source, .. } | Self::Text(TextError::File { source, .. }) => Some(source),
             Self::Parquet {
                 source: ParquetError::External(inner),
                 ..

@@ -3,6 +3,8 @@
 //! ```text
 //! FOLDER/date=2026-01-31/hour=07/pod=NAME/segment-CAPTURE-000000.parquet     sealed, for everyone to read
 //! FOLDER/.loadproof/pod=NAME/CAPTURE-000001.log                              open, see `log`
+//! FOLDER/date=2026-01-31/hour=07/pod=NAME/segment-CAPTURE-000000.text.tar    its texts, see `text`
+//! FOLDER/.loadproof/pod=NAME/CAPTURE-000001.texts                            those of the open one
 //! FOLDER/.loadproof/pod=NAME/lock                                            held by the one process that writes
 //! ```
 //! Date and hour are UTC, of the first arrival in the segment. Files have mode 0600, folders 0700.
@@ -69,6 +71,11 @@ impl Folder {
     /// The log of a segment that isn't sealed yet.
     pub(crate) fn log(&self, capture: &str, segment: u64) -> PathBuf {
         self.state().join(format!("{capture}-{segment:06}.log"))
+    }
+
+    /// The texts of a segment that isn't sealed yet.
+    pub(crate) fn texts(&self, capture: &str, segment: u64) -> PathBuf {
+        self.log(capture, segment).with_extension("texts")
     }
 
     /// The file of a sealed segment whose first arrival was at `wall_us`.

@@ -24,6 +24,7 @@ mod segment;
 mod stop;
 mod store;
 pub mod text;
+mod texts;
 
 pub use about::{About, Level, Unit};
 pub use error::{Blame, Error};

@@ -9,6 +9,7 @@ use crate::log::Found;
 use crate::notice::Notice;
 use crate::seal::SealedBy;
 use crate::sealing::{self, Sealed};
+use crate::texts;
 
 /// Seals the logs that are there, and removes what was not finished. Says what was done.
 pub(crate) fn recover(folder: &Folder, now_us: i64) -> Result<Vec<Notice>, Error> {
@@ -38,8 +39,10 @@ pub(crate) fn recover(folder: &Folder, now_us: i64) -> Result<Vec<Notice>, Error
             Err(why) => return Err(why),
         }
     }
+    texts::remove_orphans(&state)?;
     Ok(notices)
 }
+
 /// Seals one log, unless its segment is there already: then the process died between sealing and deleting.
 fn recover_log(folder: &Folder, path: &Path, now_us: i64) -> Result<Option<Sealed>, Error> {
     let Some(found) = Found::open(path)? else {
@@ -70,6 +73,7 @@ pub(crate) fn bytes_of_segments(folder: &Folder) -> Result<u64, Error> {
             .is_some_and(|up| up.ends_with(format!("pod={}", folder.pod())));
         if of_pod {
             bytes += fs::metadata(&path).doing("look at", &path)?.len();
+            bytes += fs::metadata(texts::beside(&path)).map_or(0, |texts| texts.len());
         }
     }
     Ok(bytes)

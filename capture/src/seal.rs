@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::row::Count;
+use crate::text::SealedText;
 
 /// Why no further row was put into a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,6 +52,9 @@ pub struct Seal {
     pub first_arrival_ns: Option<u64>,
     /// The latest. Rows lie in the order of their arrivals.
     pub last_arrival_ns: Option<u64>,
+    /// The file of its texts, beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texts: Option<SealedText>,
     /// Files that it stands in for, the oldest first.
     pub replaced: Vec<Replaced>,
 }

@@ -21,6 +21,7 @@ use crate::folder::{self, Folder};
 use crate::log::Found;
 use crate::row::Row;
 use crate::seal::{Seal, SealedBy};
+use crate::texts;
 
 /// Key of [`About`] in a file's metadata.
 pub(crate) const ABOUT: &str = "loadproof.about";
@@ -35,6 +36,7 @@ const ROW_GROUP: usize = 8192;
 pub(crate) struct Sealed {
     pub(crate) path: PathBuf,
     pub(crate) sha256: String,
+    /// Those of the texts included.
     pub(crate) bytes: u64,
     pub(crate) seal: Seal,
 }
@@ -47,7 +49,10 @@ pub(crate) fn seal(
     now_us: i64,
 ) -> Result<Sealed, Error> {
     let about = &log.header.about;
+    let wall_us = log.first_wall_us.unwrap_or(now_us);
+    let path = folder.segment(&about.capture, about.segment, wall_us);
     let seal = Seal {
+        texts: texts::seal(folder, about, &path)?,
         rows: log.entries.len() as u64,
         rows_before: log.header.rows_before,
         dropped: log.dropped.clone(),
@@ -59,10 +64,9 @@ pub(crate) fn seal(
         last_arrival_ns: log.entries.last().map(|entry| entry.arrival_ns),
         replaced: Vec::new(),
     };
-    let wall_us = log.first_wall_us.unwrap_or(now_us);
-    let path = folder.segment(&about.capture, about.segment, wall_us);
     let rows = log.entries.iter().map(|entry| log.row(*entry));
     let (sha256, bytes) = write(folder, &path, (about, &seal), rows)?;
+    let bytes = bytes + seal.texts.as_ref().map_or(0, |texts| texts.bytes);
     Ok(Sealed {
         path,
         sha256,

@@ -12,6 +12,10 @@ pub struct Status {
     pub rows: u64,
     /// Rows dropped since it was opened, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
+    /// Texts taken since it was opened, those included that wait in memory.
+    pub texts: u64,
+    /// Texts that were not kept.
+    pub texts_dropped: u64,
     /// Segments sealed since it was opened.
     pub segments: u64,
     /// Bytes of the pod's segments and its open log.

@@ -23,6 +23,8 @@ use crate::row::{Count, Row};
 use crate::seal::SealedBy;
 use crate::sealing;
 use crate::stop::{Status, Stop};
+use crate::text::{Recipients, Text};
+use crate::texts::{Lost, Texts};
 
 /// How long capturing stays stopped before it is tried again.
 pub const RETRY: Nanos = Nanos::from_secs(10);
@@ -45,6 +47,7 @@ pub struct Store {
     retry_at: Nanos,
     status: Status,
     notices: VecDeque<Notice>,
+    texts: Option<Texts>,
 }
 
 #[derive(Debug)]
@@ -79,12 +82,31 @@ impl Store {
             retry_at: Nanos::ZERO,
             status: Status::default(),
             notices: VecDeque::new(),
+            texts: None,
         };
         for notice in recovery::recover(&store.folder, now.wall_us)? {
             store.notice(notice);
         }
         store.sealed_bytes = bytes_of_segments(&store.folder)?;
         Ok(store)
+    }
+
+    /// Keeps texts too, for these recipients.
+    pub fn keep_texts(&mut self, recipients: Recipients) {
+        self.texts = Some(Texts::new(recipients));
+    }
+
+    /// Takes what the exchange said whose row is appended next. Without [`Store::keep_texts`] it is passed over.
+    ///
+    /// # Errors
+    /// The text was not kept, and is counted in [`Status::texts_dropped`].
+    pub fn append_text(&mut self, text: &Text) -> Result<(), Stop> {
+        let Some(mut texts) = self.texts.take() else {
+            return Ok(());
+        };
+        let kept = self.try_append_text(&mut texts, text);
+        self.texts = Some(texts);
+        kept
     }
 
     /// Takes a row. It is safe from a kill after the next [`Store::tick`].
@@ -156,7 +178,13 @@ impl Store {
     }
 
     fn bytes(&self) -> u64 {
-        self.sealed_bytes + self.log.as_ref().map_or(0, |open| open.log.bytes())
+        self.sealed_bytes + self.open_bytes()
+    }
+
+    /// Bytes of the segment that is open.
+    fn open_bytes(&self) -> u64 {
+        let log = self.log.as_ref().map_or(0, |open| open.log.bytes());
+        log + self.texts.as_ref().map_or(0, Texts::bytes)
     }
 }
 
@@ -190,15 +218,32 @@ impl Store {
         if log.is_ripe() {
             self.flush();
         }
-        if self
-            .log
-            .as_ref()
-            .is_some_and(|open| open.log.bytes() >= self.limits.segment_bytes)
-        {
+        if self.open_bytes() >= self.limits.segment_bytes {
             self.flush();
             self.seal(SealedBy::Size);
         }
         Ok(())
+    }
+
+    fn try_append_text(&mut self, texts: &mut Texts, text: &Text) -> Result<(), Stop> {
+        let opened = match self.status.stopped {
+            Some(stop) => Err(stop),
+            None if self.log.is_some() => Ok(()),
+            None => self.open_log().map_err(|why| self.failed(&why)),
+        };
+        if let Err(stop) = opened {
+            self.status.texts_dropped += 1;
+            return Err(stop);
+        }
+        self.status.texts += 1;
+        let path = self.folder.texts(&self.about.capture, self.about.segment);
+        texts.push(&path, text).map_err(|lost| self.lost(&lost))
+    }
+
+    fn lost(&mut self, lost: &Lost) -> Stop {
+        self.status.texts -= lost.texts;
+        self.status.texts_dropped += lost.texts;
+        self.failed(&lost.why)
     }
 
     fn open_log(&mut self) -> Result<(), Error> {
@@ -232,6 +277,9 @@ impl Store {
             self.status.rows -= rows;
             self.count_dropped(stop.label(), rows);
         }
+        if let Some(Err(lost)) = self.texts.as_mut().map(Texts::flush) {
+            self.lost(&lost);
+        }
     }
 }
 
@@ -252,13 +300,15 @@ impl Store {
         }
     }
 
-    fn out_of_room(&self) -> Option<Stop> {
-        if self
-            .limits
-            .quota_bytes
-            .is_some_and(|quota| self.bytes() >= quota)
+    fn out_of_room(&mut self) -> Option<Stop> {
+        if let Some(quota) = self.limits.quota_bytes
+            && self.bytes() >= quota
         {
-            return Some(Stop::Quota);
+            // An upload may have made room.
+            self.recount();
+            if self.bytes() >= quota {
+                return Some(Stop::Quota);
+            }
         }
         let disk = statvfs(self.folder.root()).ok()?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -271,7 +321,7 @@ impl Store {
             return self.stop(stop, None);
         }
         let due = |open: &Open| {
-            open.log.bytes() >= self.limits.segment_bytes
+            self.open_bytes() >= self.limits.segment_bytes
                 || self.now.mono.0 >= open.since.0.saturating_add(self.limits.segment_age.0)
         };
         if self.log.as_ref().is_some_and(due)
@@ -282,6 +332,12 @@ impl Store {
         }
         self.status.stopped = None;
         self.notice(Notice::Resumed);
+    }
+
+    /// What the pod's segments take by now; uploads delete some.
+    fn recount(&mut self) {
+        // Where the folder can't be listed, the last figure stands.
+        self.sealed_bytes = bytes_of_segments(&self.folder).unwrap_or(self.sealed_bytes);
     }
 
     fn notice(&mut self, notice: Notice) {
@@ -304,6 +360,7 @@ impl Store {
     fn try_seal(&mut self, by: SealedBy) -> Result<(), Error> {
         let Some(open) = &self.log else { return Ok(()) };
         let path = open.log.path().to_owned();
+        self.texts.iter_mut().for_each(Texts::close);
         let found = Found::open(&path)?.ok_or_else(|| {
             Error::file(&path, "its beginning is gone: something else wrote to it")
         })?;
@@ -312,6 +369,7 @@ impl Store {
         self.log = None;
         self.rows_before += sealed.seal.rows;
         self.sealed_bytes += sealed.bytes;
+        self.recount();
         self.about.segment += 1;
         self.about.previous.clone_from(&sealed.sha256);
         self.status.segments += 1;

@@ -29,6 +29,7 @@ mod reader;
 mod redaction;
 mod said;
 
+pub(crate) use file::sealed;
 pub use file::{Batches, Recovered, SealedText, recover};
 pub use heard::{Heard, HeardBody};
 pub use keys::{Identities, Recipients};
@@ -38,6 +39,8 @@ pub use redaction::{Redaction, Rule};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use crate::error::Blame;
 
 /// What one exchange said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,6 +187,16 @@ pub enum TextError {
 }
 
 impl TextError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::File { .. } => Blame::Disk,
+            Self::Damaged { .. } => Blame::File,
+            Self::Encrypt(_) => Blame::Us,
+            _ => Blame::Settings,
+        }
+    }
+
     fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::File {
             what,

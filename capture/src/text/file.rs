@@ -5,9 +5,11 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Recipients, Text, TextError};
+use crate::sealing::hex;
 
 /// Bytes of text after which a batch is written without being told to.
 const BATCH_BYTES: usize = 1024 * 1024;
@@ -41,12 +43,15 @@ struct Pending {
 }
 
 /// A file of texts that is whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SealedText {
     /// Its length.
     pub bytes: u64,
     /// SHA-256 of it, in hex, for the segment that it belongs to.
     pub sha256: String,
+    /// Bytes of a torn batch at its end, which are gone: its writer was killed.
+    #[serde(default)]
+    pub torn_bytes: u64,
 }
 
 /// What was left by a writer that was killed.
@@ -185,6 +190,7 @@ impl Batches {
         Ok(SealedText {
             bytes: self.bytes,
             sha256: hex(&self.digest.finalize()),
+            torn_bytes: 0,
         })
     }
 
@@ -259,6 +265,10 @@ pub fn recover(path: &Path, to: &Path) -> Result<Recovered, TextError> {
         });
     }
     let sealed = end(&mut file, walk.whole).map_err(TextError::file("mending", path))?;
+    let sealed = SealedText {
+        torn_bytes,
+        ..sealed
+    };
     rename(path, to)?;
     Ok(Recovered {
         sealed: Some(sealed),
@@ -273,6 +283,17 @@ fn end(file: &mut File, whole: u64) -> std::io::Result<SealedText> {
     file.seek(SeekFrom::Start(whole))?;
     file.write_all(&[0; 2 * BLOCK])?;
     file.sync_all()?;
+    digest(file)
+}
+
+/// What a sealed file is.
+pub(crate) fn sealed(path: &Path) -> Result<SealedText, TextError> {
+    File::open(path)
+        .and_then(|mut file| digest(&mut file))
+        .map_err(TextError::file("reading", path))
+}
+
+fn digest(file: &mut File) -> std::io::Result<SealedText> {
     file.seek(SeekFrom::Start(0))?;
     let mut digest = Sha256::new();
     let mut read = vec![0; 1 << 16];
@@ -289,6 +310,7 @@ fn end(file: &mut File, whole: u64) -> std::io::Result<SealedText> {
     Ok(SealedText {
         bytes,
         sha256: hex(&digest.finalize()),
+        torn_bytes: 0,
     })
 }
 
@@ -355,13 +377,4 @@ fn rename(from: &Path, to: &Path) -> Result<(), TextError> {
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(TextError::file("syncing", folder))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing into a string can't fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
