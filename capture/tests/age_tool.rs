@@ -42,7 +42,9 @@ fn fault_63_the_age_tool_opens_each_batch_with_the_identity_and_not_without() {
             exchange,
             request: HeardBody {
                 // More than a chunk of age's.
-                bytes: format!("prompt {exchange} {}", "é".repeat(100_000)).into_bytes(),
+                bytes: format!("prompt {exchange} {}", "é".repeat(100_000))
+                    .into_bytes()
+                    .into(),
                 ..HeardBody::default()
             },
             ..Heard::default()

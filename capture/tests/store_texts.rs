@@ -75,7 +75,9 @@ fn text(exchange: u64) -> Text {
     let heard = Heard {
         exchange,
         request: HeardBody {
-            bytes: format!("prompt {exchange} {}", "word ".repeat(200)).into_bytes(),
+            bytes: format!("prompt {exchange} {}", "word ".repeat(200))
+                .into_bytes()
+                .into(),
             ..HeardBody::default()
         },
         ..Heard::default()

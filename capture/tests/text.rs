@@ -57,7 +57,7 @@ fn keys(folder: &Path, name: &str) -> (Recipients, Identities) {
 fn heard(exchange: u64, prompt: &str, answer: &str) -> Heard {
     let body = |content_type: &str, text: String| HeardBody {
         content_type: Some(content_type.to_owned()),
-        bytes: text.into_bytes(),
+        bytes: text.into_bytes().into(),
         ..HeardBody::default()
     };
     Heard {

@@ -3,10 +3,10 @@
 use wire::sse::Framer;
 
 use super::said::Joined;
-use super::{Body, LeftOut, Part, Redaction, Text, heads, json};
+use super::{Body, Kept, LeftOut, Part, Redaction, Text, heads, json};
 
 /// An exchange's bodies, and the header fields that are of use.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Heard {
     /// Number of the exchange.
     pub exchange: u64,
@@ -19,16 +19,14 @@ pub struct Heard {
 }
 
 /// A body as far as it was kept.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct HeardBody {
     /// `content-type`
     pub content_type: Option<String>,
     /// It has a `content-encoding` other than `identity`.
     pub compressed: bool,
     /// Its first bytes, without the framing of the transport.
-    pub bytes: Vec<u8>,
-    /// There was more.
-    pub cut: bool,
+    pub bytes: Kept,
 }
 
 // ---- Redaction
@@ -51,9 +49,9 @@ impl Redaction {
         let media_type = heard.content_type.as_deref().map(heads::media_type);
         let events = match media_type {
             _ if heard.compressed => None,
-            Some("text/event-stream") => Some(events(&heard.bytes, heard.cut)),
+            Some("text/event-stream") => Some(events(heard.bytes.bytes(), heard.bytes.is_cut())),
             Some("application/x-ndjson" | "application/ndjson" | "application/jsonl") => {
-                Some(lines(&heard.bytes))
+                Some(lines(heard.bytes.bytes()))
             }
             _ => None,
         };
@@ -63,7 +61,7 @@ impl Redaction {
         };
         Part {
             media_type: media_type.map(str::to_owned),
-            cut: heard.cut,
+            cut: heard.bytes.is_cut(),
             body,
         }
     }
@@ -84,13 +82,13 @@ impl Redaction {
         if heard.compressed {
             return Body::LeftOut(LeftOut::Compressed);
         }
-        if heard.bytes.is_empty() && !heard.cut {
+        if heard.bytes.bytes().is_empty() && !heard.bytes.is_cut() {
             return Body::LeftOut(LeftOut::Empty);
         }
-        if heard.cut {
+        if heard.bytes.is_cut() {
             return Body::LeftOut(LeftOut::TooLarge);
         }
-        match std::str::from_utf8(&heard.bytes) {
+        match std::str::from_utf8(heard.bytes.bytes()) {
             Ok(text) if media_type != Some("application/grpc") => {
                 Body::Text(if json::is_json(text) {
                     json::redact(text, self)
@@ -133,14 +131,24 @@ fn event(joined: &mut Joined, data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Room;
     use super::*;
 
     fn body(content_type: &str, bytes: &[u8]) -> HeardBody {
         HeardBody {
             content_type: Some(content_type.to_owned()),
-            bytes: bytes.to_vec(),
+            bytes: bytes.to_vec().into(),
             ..HeardBody::default()
         }
+    }
+
+    /// The same, of which more came than was kept.
+    fn cut(heard: HeardBody) -> HeardBody {
+        let all = heard.bytes.bytes();
+        let mut bytes = Room::new(all.len(), all.len()).copy();
+        bytes.push(all);
+        bytes.push(b"more");
+        HeardBody { bytes, ..heard }
     }
 
     fn part(heard: &HeardBody) -> Part {
@@ -184,13 +192,7 @@ mod tests {
     fn what_cant_be_redacted_is_left_out_and_says_why() {
         let json = || body("application/json", b"{\"a\":1}");
         let cases = [
-            (
-                HeardBody {
-                    cut: true,
-                    ..json()
-                },
-                LeftOut::TooLarge,
-            ),
+            (cut(json()), LeftOut::TooLarge),
             (
                 HeardBody {
                     compressed: true,
@@ -209,13 +211,10 @@ mod tests {
 
     #[test]
     fn of_a_cut_stream_the_whole_events_are_kept() {
-        let heard = HeardBody {
-            cut: true,
-            ..body(
-                "text/event-stream",
-                b"data: {\"content\":\"a\"}\n\ndata: {\"content\":\"b\"}",
-            )
-        };
+        let heard = cut(body(
+            "text/event-stream",
+            b"data: {\"content\":\"a\"}\n\ndata: {\"content\":\"b\"}",
+        ));
         let part = part(&heard);
         assert!(part.cut);
         assert!(matches!(part.body, Body::Said(said) if said[0].text == "a"));
