@@ -6,7 +6,7 @@ workspace := --workspace --locked
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format licences docs unit e2e bench dist dist-check generate clean
+.PHONY: help demo test lint format licences docs unit e2e bench fuzz dist dist-check generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,10 @@ e2e: ## The binary against llama.cpp, Prometheus, other HTTP parsers, age and an
 bench: ## Micro-benchmarks of the token path
 	@scripts/setup rust cc
 	$(cargo) bench $(workspace) --bench '*'
+
+fuzz: ## Each fuzz target for FUZZ_SECONDS, 60 by default; needs a nightly compiler
+	@scripts/setup fuzz
+	@scripts/fuzz $(or $(FUZZ_SECONDS),60)
 
 dist: ## The static binary, the list of what is in it and checksums, in dist/
 	@scripts/setup rust cc cyclonedx

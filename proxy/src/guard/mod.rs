@@ -26,7 +26,8 @@
 //! bytes: those that may not go on yet are given to it again, with more behind them. What it decides does not depend on
 //! how the bytes were split.
 //!
-//! Limits: heads by configuration, a chunk's line 1 KiB, the extensions of a body 15 KiB, trailers 8 KiB.
+//! Limits: heads by configuration, a chunk's line 1 KiB, the extensions of a body 15 KiB, trailers 8 KiB and as many as
+//! fields of a head.
 
 mod chunks;
 mod classes;

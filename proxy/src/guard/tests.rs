@@ -1,5 +1,7 @@
 //! The guard against a table of its rules, against a second reading of them, and against parsers of other minds.
 
+#[path = "../../tests/support/any_request.rs"]
+mod any_request;
 #[expect(
     dead_code,
     reason = "the other fields are for tests that send the cases"
@@ -13,57 +15,8 @@ mod mutation;
 mod reading;
 
 use super::*;
-use lenient::Lenience;
+use any_request::{LIMITS, check, check_input, show};
 use proptest::prelude::*;
-use reading::Rest;
-
-const LIMITS: GuardLimits = GuardLimits {
-    head_bytes: 32 * 1024,
-    head_fields: 100,
-};
-
-/// What became of some bytes.
-#[derive(Debug, PartialEq, Eq)]
-struct Seen {
-    /// Where each whole request ended.
-    ends: Vec<usize>,
-    /// Bytes that went on.
-    admitted: usize,
-    fault: Option<Fault>,
-}
-
-/// Shows `pieces` to a guard as its owner does: what was not taken is shown again with more behind it.
-fn show<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {
-    let mut guard = Guard::new(LIMITS);
-    let mut waiting = Vec::new();
-    let mut seen = Seen {
-        ends: Vec::new(),
-        admitted: 0,
-        fault: None,
-    };
-    for piece in pieces {
-        waiting.extend_from_slice(piece);
-        loop {
-            let began = guard.between_requests();
-            let Admitted { take, fault, .. } = guard.admit(&waiting);
-            assert!(take <= waiting.len());
-            assert!(!(fault.is_some() && began && take > 0 && guard.between_requests()));
-            waiting.drain(..take);
-            seen.admitted += take;
-            if take > 0 && guard.between_requests() {
-                seen.ends.push(seen.admitted);
-            }
-            if fault.is_some() {
-                seen.fault = fault;
-                return seen;
-            }
-            if take == 0 {
-                break;
-            }
-        }
-    }
-    seen
-}
 
 /// The fault of `text`.
 fn fault(text: &[u8]) -> Option<Fault> {
@@ -319,10 +272,11 @@ fn limits_are_exact() {
 
     let trailers = |bytes: usize| chunked(&format!("0\r\nX: {}\r\n\r\n", "a".repeat(bytes - 7)));
     assert_eq!(fault(&trailers(8 * 1024)), None);
-    assert_eq!(
-        fault(&trailers(8 * 1024 + 1)),
-        Some(Fault::TrailersTooLarge)
-    );
+    let too_large = Some(Fault::TrailersTooLarge);
+    assert_eq!(fault(&trailers(8 * 1024 + 1)), too_large);
+    let trailers = |count: usize| chunked(&format!("0\r\n{}\r\n", "X: y\r\n".repeat(count)));
+    assert_eq!(fault(&trailers(LIMITS.head_fields)), None);
+    assert_eq!(fault(&trailers(LIMITS.head_fields + 1)), too_large);
 }
 
 #[test]
@@ -372,6 +326,18 @@ fn every_code_is_declared() {
     }
 }
 
+/// What the fuzzer kept: an input for each way through the guard that it found, and each that once went wrong.
+#[test]
+fn what_the_fuzzer_kept_holds() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/requests");
+    let mut kept = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        check_input(&std::fs::read(entry.unwrap().path()).unwrap());
+        kept += 1;
+    }
+    assert!(kept > 100, "{kept} inputs are there");
+}
+
 fn cut<'a>(bytes: &'a [u8], at: &[prop::sample::Index]) -> Vec<&'a [u8]> {
     let mut at: Vec<usize> = at
         .iter()
@@ -396,27 +362,13 @@ proptest! {
     }
 
     #[test]
-    fn a_second_reading_of_the_rules_says_the_same(bytes in mutation::mutated()) {
-        let seen = show([&bytes[..]]);
-        let (requests, rest) = reading::read_all(&bytes);
-        let ends: Vec<usize> = requests.iter().map(|request| request.end).collect();
-        prop_assert_eq!(&seen.ends, &ends);
-        prop_assert_eq!(seen.fault.is_some(), rest == Rest::Refused, "{:?}", seen.fault);
-    }
-
-    #[test]
-    fn what_is_admitted_means_the_same_to_parsers_of_every_mind(bytes in mutation::mutated()) {
-        let seen = show([&bytes[..]]);
-        let whole = &bytes[..seen.ends.last().copied().unwrap_or(0)];
-        let strict: Vec<_> = reading::read_all(whole).0;
-        for lenience in Lenience::ALL {
-            prop_assert_eq!(&lenient::read_all(whole, lenience), &strict, "{:?}", lenience);
-        }
+    fn what_goes_on_has_no_fault_and_means_the_same_to_every_parser(bytes in mutation::mutated()) {
+        check(&bytes);
     }
 
     #[test]
     fn any_bytes_are_taken_in(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        show([&bytes[..]]);
-        show([&chunked("")[..], &bytes[..]]);
+        check(&bytes);
+        check(&[&chunked("")[..], &bytes[..]].concat());
     }
 }

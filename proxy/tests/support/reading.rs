@@ -252,8 +252,10 @@ fn trailers(bytes: &[u8]) -> Read<usize> {
     let section = &bytes[..end.unwrap_or(bytes.len()).min(8 * 1024)];
     let bare =
         (0..section.len()).any(|at| section[at] == b'\n' && (at == 0 || section[at - 1] != b'\r'));
+    // The fields, and what the last line end leaves.
+    let most = HEAD_FIELDS + if end.is_some() { 2 } else { 1 };
     match end {
-        _ if bare => return Err(Refused),
+        _ if bare || split_lines(section).len() > most => return Err(Refused),
         Some(end) if end > 8 * 1024 => return Err(Refused),
         None if bytes.len() >= 8 * 1024 => return Err(Refused),
         _ => {}

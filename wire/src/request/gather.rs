@@ -117,7 +117,7 @@ impl Gather {
                 self.member = Member::of(self.endpoint, key);
                 self.forget();
             }
-            (2, Member::StreamOptions) => self.option = StreamOption::of(key),
+            (2, Member::StreamOptions) => self.begin_option(StreamOption::of(key)),
             (2, Member::Sampling) => self.sampling = Member::of_sampling(key),
             (2, Member::Structured) => self.form(AnswerForm::of_type(key)),
             (depth, Member::Messages) => self.inside.key(depth, self.list.elements, key),
@@ -165,6 +165,15 @@ impl Gather {
             // What it holds may stand beside it, too.
             Member::Sampling => self.sampling = Member::Other,
             Member::Other => {}
+        }
+    }
+
+    fn begin_option(&mut self, option: StreamOption) {
+        self.option = option;
+        match option {
+            StreamOption::IncludeUsage => self.facts.include_usage = None,
+            StreamOption::ContinuousUsage => self.facts.continuous_usage = None,
+            StreamOption::Other => {}
         }
     }
 
