@@ -72,6 +72,26 @@ fn fault_50_a_stream_that_is_open_at_the_signal_is_finished() {
     assert_eq!(proxy.stop().code(), Some(0));
 }
 
+/// From the signal to the end the process is alive and not ready, and says so in this order.
+#[test]
+fn fault_52_from_the_signal_on_it_is_not_ready_and_to_the_end_it_is_alive() {
+    let (_finish, finishing) = sync_channel(1);
+    let proxy = Proxy::start(engine(finishing), &["--set", "drain.delay=1s"]);
+    let ask = |path| client::try_get(proxy.admin, path).map(|answer| answer.status());
+    assert_eq!(ask("/-/ready"), Some(200));
+    proxy.program().terminate();
+    let mut said = Vec::new();
+    // Until nobody answers any more: the delay is long enough for some of each.
+    while let (Some(ready), Some(alive)) = (ask("/-/ready"), ask("/-/healthy")) {
+        assert_eq!(alive, 200);
+        said.push(ready);
+    }
+    said.dedup();
+    let signalled = said.strip_prefix(&[200]).unwrap_or(&said);
+    assert_eq!(signalled, [503], "{said:?}");
+    assert_eq!(proxy.ended().code(), Some(0));
+}
+
 #[test]
 fn fault_51_an_idle_process_leaves_at_once() {
     let (_finish, finishing) = sync_channel(1);

@@ -13,6 +13,7 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -65,6 +66,29 @@ fn whole(body: &str) -> String {
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
+}
+
+#[test]
+fn fault_02_a_client_that_resets_mid_stream_frees_the_engine() {
+    let (told, hears) = sync_channel(1);
+    let engine = engine(move |mut socket, request| {
+        if request.starts_with("POST") {
+            let begun = format!("{HEAD}{}", chunk(TOKEN));
+            socket.write_all(begun.as_bytes()).unwrap();
+            let read = socket.read(&mut [0; 1]);
+            told.send(matches!(read, Ok(0) | Err(_))).unwrap();
+        }
+    });
+    let proxy = Proxy::start(engine, &[]);
+    let mut open = Open::post(proxy.address, CHAT, STREAMED);
+    open.read_until(TOKEN);
+    open.reset();
+    assert!(hears.recv().unwrap(), "its connection has ended");
+    eventually("the exchange has its one outcome", || {
+        let ended = |labels: &[&str]| proxy.metric("loadproof_requests_total", labels);
+        let aborted = ended(&["outcome=\"client_abort_decode\""]);
+        (ended(&[]) == 1.0 && aborted == 1.0).then_some(())
+    });
 }
 
 #[test]
@@ -227,6 +251,30 @@ fn fault_65_nothing_on_the_admin_port_changes_anything() {
         }
     }
     assert_eq!(client::get(proxy.admin, "/-/ready").status(), 200);
+}
+
+/// An engine's claim is a number like any other: it is passed on, and it ends nobody's count.
+#[test]
+fn fault_76_an_engine_that_claims_all_the_tokens_there_can_be_is_counted_once() {
+    let largest = u64::MAX;
+    let answer = format!(
+        r#"{{"choices":[{{"index":0,"message":{{"content":"a"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":{largest},"completion_tokens":{largest},"total_tokens":{largest}}}}}"#
+    );
+    let proxy = Proxy::start(saying(whole(&answer)), &[]);
+    for count in [1.0, 2.0] {
+        assert_eq!(client::post(proxy.address, CHAT, "{}").text(), answer);
+        eventually("it is counted", || {
+            let ended = proxy.metric("loadproof_requests_total", &[]);
+            (ended == count).then_some(())
+        });
+        let claimed = ["source=\"usage\""];
+        let input = proxy.metric("loadproof_input_tokens_total", &claimed);
+        assert_eq!(input, 18_446_744_073_709_551_615.0);
+        let output = proxy.metric("loadproof_output_tokens_total", &claimed);
+        assert_eq!(output, 18_446_744_073_709_551_615.0);
+        let page = proxy.metrics();
+        assert!(!page.contains("NaN") && !page.contains("-Inf"), "{page}");
+    }
 }
 
 #[test]

@@ -90,9 +90,13 @@ impl Counters {
         self.series.contains_key(&key)
     }
 
-    /// Adds to a series.
+    /// Adds to a series. It stays at its largest once it is there: an engine may claim any number of tokens, and what has
+    /// begun anew from 0 would be read as a restart.
     pub(crate) fn add(&self, key: CounterKey, n: u64) {
-        self.get(key).fetch_add(n, Ordering::Relaxed);
+        let more = |count: u64| Some(count.saturating_add(n));
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        // It is never refused.
+        let _ = self.get(key).fetch_update(set, fetch, more);
     }
 }
 

@@ -817,6 +817,25 @@ fn hostile_text_never_becomes_a_label_and_known_text_is_escaped() {
 
 // Limits
 
+/// What an engine claims is not bounded by what it can have done.
+#[test]
+fn fault_76_a_counter_stays_at_its_largest() {
+    let exporter = exporter(&["m"]);
+    for input in [1_000, u64::MAX, u64::MAX] {
+        let story = Story {
+            input: Some(input),
+            ..Story::default()
+        };
+        exporter.observe(&story.record());
+    }
+    let text = text(&exporter);
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("loadproof_input_tokens_total{"));
+    let value = line.and_then(|line| line.rsplit(' ').next());
+    assert_eq!(value, Some("18446744073709551615"), "{line:?}");
+}
+
 #[test]
 fn beyond_the_cap_a_models_overflow_cell_takes_the_rest() {
     let settings = Settings {

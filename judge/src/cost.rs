@@ -135,11 +135,12 @@ impl Replica {
     /// Replicas for `volume_tok_s`: ⌈volume/(R·u)⌉.
     ///
     /// # Errors
-    /// If the sustainable rate or the utilisation is not above 0.
+    /// If the volume, the sustainable rate or the utilisation is not above 0.
     pub fn fleet_for(&self, volume_tok_s: f64) -> Result<Fleet, JudgeError> {
         let rate = positive("sustainable rate of a replica", self.sustainable_tok_s)?;
         let utilisation = positive("target utilisation", self.target_utilisation)?;
-        let replicas = ceil(volume_tok_s / (rate * utilisation));
+        let volume = positive("volume", volume_tok_s)?;
+        let replicas = ceil(volume / (rate * utilisation));
         Ok(Fleet {
             replicas,
             gpus: replicas.saturating_mul(self.gpus),

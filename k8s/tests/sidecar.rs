@@ -166,7 +166,7 @@ fn the_engine_listens_where_only_the_sidecar_reaches_it() {
 }
 
 #[test]
-fn the_sidecar_is_native_and_probed_on_its_own_port() {
+fn fault_82_the_sidecar_is_native_and_probed_on_its_own_port() {
     let manifest = manifest();
     let sidecar = manifest.sidecar();
     assert_eq!(sidecar["restartPolicy"], "Always");
@@ -184,7 +184,7 @@ fn the_sidecar_is_native_and_probed_on_its_own_port() {
 
 /// Kubernetes stops the engine first, after its hook, and the sidecar after it; all within one grace period.
 #[test]
-fn the_grace_period_covers_every_wait_and_a_margin() {
+fn fault_82_the_grace_period_covers_every_wait_and_a_margin() {
     let manifest = manifest();
     let drain = &manifest.effective.checked.drain;
     let hook = seconds(&manifest.engine()["lifecycle"]["preStop"]["sleep"]["seconds"]);
@@ -219,7 +219,7 @@ fn the_memory_limit_covers_full_queues() {
 
 /// The fields of the Pod Security Standard "restricted", and those beside it that cost nothing.
 #[test]
-fn the_pod_is_restricted() {
+fn fault_82_the_pod_is_restricted() {
     let manifest = manifest();
     let pod = &manifest.pod["spec"];
     assert_eq!(pod["securityContext"]["runAsNonRoot"], json!(true));

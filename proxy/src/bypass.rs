@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_engine_on_loopback_is_reached_around_us_if_it_answers_elsewhere_too() {
+    async fn fault_85_an_engine_on_loopback_is_reached_around_us_if_it_answers_elsewhere_too() {
         let engine = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = engine.local_addr().unwrap().port();
         let mut bypass = bypass("127.0.0.1", port);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_engine_elsewhere_is_reached_by_others_and_one_on_a_unix_socket_is_not() {
+    async fn fault_85_an_engine_elsewhere_is_reached_by_others_and_one_on_a_unix_socket_is_not() {
         let elsewhere = bypass("192.0.2.7", 8000).look(&[ELSEWHERE]).await;
         assert_eq!(
             elsewhere,

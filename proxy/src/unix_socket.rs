@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_owner_may_connect_and_nothing_but_the_lock_stays() {
+    async fn fault_80_only_the_owner_may_connect_and_nothing_but_the_lock_stays() {
         let folder = folder();
         let path = folder.path().join("data.sock");
         let socket = UnixSocket::bind(&path).unwrap();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_of_a_process_that_was_killed_is_replaced() {
+    async fn fault_80_a_socket_of_a_process_that_was_killed_is_replaced() {
         let folder = folder();
         let path = folder.path().join("data.sock");
         drop(net::UnixListener::bind(&path).unwrap());
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_in_use_or_is_no_socket_is_left_alone() {
+    async fn fault_80_what_is_in_use_or_is_no_socket_is_left_alone() {
         let folder = folder();
         let ours = folder.path().join("ours.sock");
         let socket = UnixSocket::bind(&ours).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_that_start_at_once_over_a_leftover_one_has_the_path() {
+    async fn fault_80_of_many_that_start_at_once_over_a_leftover_one_has_the_path() {
         let folder = folder();
         let path = folder.path().join("data.sock");
         drop(net::UnixListener::bind(&path).unwrap());

@@ -187,7 +187,7 @@ async fn bytes_are_guarded_after_they_are_decrypted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_silent_in_the_handshake_is_let_go_after_ten_seconds() {
+async fn fault_79_a_client_that_is_silent_in_the_handshake_is_let_go_after_ten_seconds() {
     let front = Front::new(&engine());
     for sent in [&b""[..], b"\x16\x03\x01"] {
         let mut client = front.house.client();

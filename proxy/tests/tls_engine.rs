@@ -114,7 +114,7 @@ fn pem(folder: &Path, name: &str, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_engine_is_trusted_for_its_authority_and_its_name() {
+async fn fault_79_an_engine_is_trusted_for_its_authority_and_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new("house");
     let engine = TlsEngine::start(acceptor(&authority, None, &[])).await;

@@ -38,6 +38,23 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
     .finish()
 }
 
+/// `GET`, and the whole answer; `None` if nobody answers.
+pub(crate) fn try_get(address: SocketAddr, path: &str) -> Option<Answer> {
+    let mut socket = TcpStream::connect(address).ok()?;
+    let sent = now();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).ok()?;
+    let mut open = Open {
+        socket,
+        sent,
+        bytes: Vec::new(),
+        reads: Vec::new(),
+    };
+    while open.read() {}
+    let whole = open.message().is_some_and(|message| message.whole);
+    whole.then(|| open.finish())
+}
+
 /// `POST` of JSON, and the whole answer.
 pub(crate) fn post(address: SocketAddr, path: &str, body: &str) -> Answer {
     Open::post(address, path, body).finish()
@@ -103,6 +120,13 @@ impl Open {
     /// Goes away without another word.
     pub(crate) fn leave(self) {
         let _ = self.socket.shutdown(Shutdown::Both);
+    }
+
+    /// Goes away in a way that takes back what the kernel still holds for either side.
+    pub(crate) fn reset(self) {
+        socket2::SockRef::from(&self.socket)
+            .set_linger(Some(Duration::ZERO))
+            .expect("a TCP socket has the option");
     }
 
     fn text(&self) -> String {

@@ -97,6 +97,11 @@ impl Proxy {
         &self.program
     }
 
+    /// Waits for its end, which it was asked for.
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        self.program.ended()
+    }
+
     /// Asks it to stop, and waits for its end.
     pub(crate) fn stop(mut self) -> ExitStatus {
         self.program.terminate();

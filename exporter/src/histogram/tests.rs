@@ -141,12 +141,29 @@ fn a_span_of_0_is_one_tick_and_no_zero_bucket() {
 }
 
 #[test]
-fn what_is_no_amount_is_left_out() {
+fn fault_76_what_is_no_amount_is_left_out() {
     let histogram = ours();
     for value in [f64::NAN, f64::INFINITY, -1.0] {
         histogram.observe(value);
     }
     assert_eq!(written(histogram).sample_count, 0);
+}
+
+#[test]
+fn fault_76_a_count_stays_at_its_largest() {
+    let histogram = ours();
+    for _ in 0..3 {
+        let counted = Counted {
+            index: 0,
+            middle: 1.0,
+            n: u64::MAX / 2,
+        };
+        histogram.observe_counted([counted].into_iter(), 1.0);
+    }
+    let written = written(histogram);
+    assert_eq!(written.sample_count, u64::MAX);
+    let largest = written.bucket.iter().map(|bucket| bucket.cumulative_count);
+    assert_eq!(largest.max(), Some(u64::MAX));
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use judge::Observation;
 use judge::censoring::CensoredQuantile;
+use judge::cost::Replica;
 use judge::fluidity::{Deadlines, Fluidity};
 use judge::omission::one_sender;
 use judge::quantile::Level;
 use judge::queueing::{Md1, Mm1, Mmc};
+use judge::rate_scaling::{superpose, warp};
+use judge::sample_size::{for_half_width, for_paired_accuracy};
 use judge::saturation::{Saturation, Trend};
 use judge::warm_up::WarmUp;
 use judge::window::{Stay, Window};
@@ -98,6 +101,36 @@ fn a_queue_that_grows_for_ever_has_no_closed_form() {
         Md1::new(2.0, 1.0).unwrap_err().to_string(),
         "utilisation is 2: give a number below 1: at 1 the queue grows for ever"
     );
+}
+
+#[test]
+fn fault_76_what_is_no_number_is_refused_and_nothing_is_reported_of_it() {
+    let level = Level::new(0.99).unwrap();
+    let replica = |sustainable_tok_s| Replica {
+        sustainable_tok_s,
+        target_utilisation: 0.5,
+        gpus: 2,
+    };
+    assert_eq!(replica(100.0).fleet_for(120.0).unwrap().gpus, 6);
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
+        let refusals = [
+            warp(&[1.0], odd).err(),
+            superpose(&[1.0], 0.0, odd).err(),
+            for_half_width(level, odd, 0.95).err(),
+            for_half_width(level, 0.01, odd).err(),
+            for_paired_accuracy(odd, 0.01, 0.05, 0.8).err(),
+            for_paired_accuracy(0.1, odd, 0.05, 0.8).err(),
+            replica(odd).fleet_for(1.0).err(),
+            replica(1.0).fleet_for(odd).err(),
+            Level::new(odd).err(),
+        ];
+        for (place, refusal) in refusals.into_iter().enumerate() {
+            let said = refusal
+                .unwrap_or_else(|| panic!("{place} takes {odd}"))
+                .to_string();
+            assert!(said.contains(&format!(" is {odd}: give ")), "{said}");
+        }
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ async fn serves(serving: &Serving, authority: &Authority, name: &'static str) ->
 }
 
 #[tokio::test]
-async fn new_files_are_served_with_and_faulty_ones_are_told_once() {
+async fn fault_79_new_files_are_served_with_and_faulty_ones_are_told_once() {
     let files = Files::new();
     let authority = &files.authority;
     let tls = files.write(&authority.sign("old.test"));
@@ -90,7 +90,7 @@ async fn new_files_are_served_with_and_faulty_ones_are_told_once() {
 }
 
 #[tokio::test]
-async fn an_expired_certificate_and_files_that_are_gone_leave_the_old_one() {
+async fn fault_79_an_expired_certificate_and_files_that_are_gone_leave_the_old_one() {
     let files = Files::new();
     let good = files.authority.sign("front.test");
     let tls = files.write(&good);
