@@ -6,19 +6,11 @@
     reason = "a test fails by panicking, and these are functions of tests"
 )]
 
-use config::{Effective, Environment, Faults, FileText, Flag, Sources, check, keys, print};
-use proptest::prelude::*;
+mod any_text;
 
-fn check_file(text: &str, flags: &[Flag]) -> Result<Effective, Faults> {
-    check(&Sources {
-        file: Some(FileText {
-            name: "c.yaml",
-            text,
-        }),
-        environment: &Environment::default(),
-        flags,
-    })
-}
+use any_text::{check_again, check_any, check_file, check_input};
+use config::{Environment, Flag, Sources, check, keys, print};
+use proptest::prelude::*;
 
 /// Characters that YAML gives a meaning, and pieces of our own keys and values.
 fn yaml_like() -> impl Strategy<Value = String> {
@@ -126,16 +118,12 @@ fn settings() -> impl Strategy<Value = Vec<Flag>> {
 proptest! {
     #[test]
     fn any_text_gets_an_answer(text in any::<String>()) {
-        let _ = check_file(&text, &[]);
+        check_any(&text, &[]);
     }
 
     #[test]
     fn text_that_looks_like_yaml_gets_an_answer(text in yaml_like()) {
-        if let Err(faults) = check_file(&text, &[]) {
-            for fault in &faults {
-                prop_assert!(!fault.wrong.is_empty() && !fault.fix.is_empty());
-            }
-        }
+        check_any(&text, &[]);
     }
 
     #[test]
@@ -152,13 +140,20 @@ proptest! {
             // Drawn values may clash with each other; that says nothing about printing.
             return Err(TestCaseError::reject("values that cannot all hold"));
         };
-        let printed = print(&first);
-        let again = check_file(&printed, &[]).map_err(|faults| TestCaseError::fail(format!("{faults}\n{printed}")))?;
-        prop_assert_eq!(&first.checked, &again.checked, "{}", printed);
-        prop_assert_eq!(first.warnings.len(), again.warnings.len());
-        let values = |effective: &Effective| effective.settings.iter().map(|setting| setting.value.clone()).collect::<Vec<_>>();
-        prop_assert_eq!(values(&first), values(&again));
+        check_again(&first, &print(&first));
     }
+}
+
+/// What the fuzzer kept: an input for each way through the check that it found, and each that once went wrong.
+#[test]
+fn what_the_fuzzer_kept_holds() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/text");
+    let mut kept = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        check_input(&std::fs::read(entry.unwrap().path()).unwrap());
+        kept += 1;
+    }
+    assert!(kept > 100, "{kept} inputs are there");
 }
 
 /// A document that would blow up a thousandfold with each alias is cut off, not expanded.
