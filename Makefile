@@ -40,8 +40,8 @@ unit: ## All tests that need nothing but this checkout
 	@scripts/setup nextest cc
 	$(cargo) nextest run $(workspace) --profile unit
 
-e2e: ## The binary against llama.cpp, Prometheus, other HTTP parsers, age and an S3 server
-	@scripts/setup nextest cc prometheus engine parsers age s3
+e2e: ## The binary against llama.cpp, Prometheus, other HTTP parsers, age and an S3 server, and shut in
+	@scripts/setup nextest cc prometheus engine parsers age s3 jail
 	$(cargo) nextest run $(workspace) --profile e2e
 
 bench: ## Micro-benchmarks of the token path

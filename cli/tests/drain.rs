@@ -78,7 +78,9 @@ fn fault_52_from_the_signal_on_it_is_not_ready_and_to_the_end_it_is_alive() {
     let (_finish, finishing) = sync_channel(1);
     let proxy = Proxy::start(engine(finishing), &["--set", "drain.delay=1s"]);
     let ask = |path| client::try_get(proxy.admin, path).map(|answer| answer.status());
-    assert_eq!(ask("/-/ready"), Some(200));
+    eventually("it is ready", || {
+        (ask("/-/ready") == Some(200)).then_some(())
+    });
     proxy.program().terminate();
     let mut said = Vec::new();
     // Until nobody answers any more: the delay is long enough for some of each.

@@ -10,7 +10,9 @@
 
 mod support;
 
+use measure::{Outcome, Record};
 use proptest::prelude::*;
+use serde_json::json;
 use std::sync::Arc;
 use support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -62,7 +64,7 @@ fn chunked(body: &[u8], sizes: &[usize]) -> Vec<u8> {
     wire
 }
 
-async fn through_the_proxy(wire: Arc<Vec<u8>>, writes: Arc<Vec<usize>>) -> Vec<u8> {
+async fn through_the_proxy(wire: Arc<Vec<u8>>, writes: Arc<Vec<usize>>) -> (Vec<u8>, Record) {
     let engine = Engine::new(move |mut socket| {
         let (wire, writes) = (Arc::clone(&wire), Arc::clone(&writes));
         async move {
@@ -95,9 +97,27 @@ async fn through_the_proxy(wire: Arc<Vec<u8>>, writes: Arc<Vec<usize>>) -> Vec<u
         }
         body.extend_from_slice(&part[..size]);
     }
-    house.record().await;
+    let record = house.record().await;
     house.is_quiet().await;
-    body
+    (body, record)
+}
+
+fn run(wire: Vec<u8>, writes: Vec<usize>) -> (Vec<u8>, Record) {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(through_the_proxy(Arc::new(wire), Arc::new(writes)))
+}
+
+/// Tokens of scripts whose characters are two to four bytes long, and of characters that are joined.
+fn texts() -> impl Strategy<Value = Vec<String>> {
+    let text = prop_oneof![
+        "[\u{4e00}-\u{9fff}]{1,4}",
+        "[\u{ac00}-\u{d7a3}\u{3040}-\u{30ff}]{1,4}",
+        "[\u{1f300}-\u{1faff}]{1,3}",
+        "[\u{430}-\u{44f}\u{600}-\u{6ff}]{1,6}",
+        Just("\u{1f469}\u{200d}\u{1f4bb}e\u{301}".to_owned()),
+    ];
+    prop::collection::vec(text, 1..4)
 }
 
 proptest! {
@@ -106,9 +126,18 @@ proptest! {
     #[test]
     fn fault_22_bytes_in_are_bytes_out(pieces in pieces(), (chunks, writes) in cuts()) {
         let body = pieces.concat();
-        let wire = Arc::new(chunked(&body, &chunks));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let got = runtime.block_on(through_the_proxy(wire, Arc::new(writes)));
+        let (got, _) = run(chunked(&body, &chunks), writes);
         prop_assert_eq!(got, body);
+    }
+
+    /// Cut within characters by chunks as by writes: each byte arrives, and each token counts.
+    #[test]
+    fn fault_23_characters_that_are_cut_anywhere_arrive_and_count(texts in texts(), sizes in (1_usize..5, 1_usize..7)) {
+        let events: String = texts.iter().map(|text| event("?").replace("\"?\"", &json!(text).to_string())).collect();
+        let body = (events + &finish() + DONE).into_bytes();
+        let (got, record) = run(chunked(&body, &[sizes.0]), vec![sizes.1]);
+        prop_assert_eq!(got, body);
+        prop_assert_eq!(record.outcome, Outcome::Ok);
+        prop_assert_eq!(record.output_tokens_min, texts.len() as u64);
     }
 }

@@ -124,12 +124,7 @@ impl Program {
 
     /// Asks it to stop, as a service manager does.
     pub(crate) fn terminate(&self) {
-        let id = i32::try_from(self.child.id())
-            .ok()
-            .and_then(rustix::process::Pid::from_raw)
-            .expect("a process id");
-        rustix::process::kill_process(id, rustix::process::Signal::TERM)
-            .expect("the program still runs");
+        terminate(self.id());
     }
 
     /// Waits for its end.
@@ -146,6 +141,16 @@ impl Drop for Program {
             self.show_last_lines();
         }
     }
+}
+
+/// Asks a process to stop.
+pub(crate) fn terminate(id: u32) {
+    let id = i32::try_from(id)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+        .expect("a process id");
+    rustix::process::kill_process(id, rustix::process::Signal::TERM)
+        .expect("the program still runs");
 }
 
 /// The program that `make e2e` sets up, else the one on PATH.

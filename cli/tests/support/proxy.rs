@@ -6,6 +6,9 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
 
+/// The program under test.
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_loadproof");
+
 /// `loadproof proxy` on free ports of the loopback.
 pub(crate) struct Proxy {
     /// Where clients connect.
@@ -23,19 +26,19 @@ impl Proxy {
 
     /// The same in front of the engine at a URL, whose first port is behind `address`.
     pub(crate) fn of(engine: &str, arguments: &[&str]) -> Self {
-        let command = Command::new(env!("CARGO_BIN_EXE_loadproof"));
-        Self::by(command, engine, arguments)
+        Self::by(Command::new(BINARY), engine, arguments)
     }
 
     /// The same by a shell that has done `first` before it becomes the program: a limit that it sets is the program's.
     pub(crate) fn after(first: &str, engine: SocketAddr, arguments: &[&str]) -> Self {
         let mut command = Command::new("bash");
         command.args(["-c", &format!("{first}; exec \"$0\" \"$@\"")]);
-        command.arg(env!("CARGO_BIN_EXE_loadproof"));
+        command.arg(BINARY);
         Self::by(command, &format!("http://{engine}"), arguments)
     }
 
-    fn by(mut command: Command, engine: &str, arguments: &[&str]) -> Self {
+    /// By a command that ends in the binary.
+    pub(crate) fn by(mut command: Command, engine: &str, arguments: &[&str]) -> Self {
         command.args([
             "proxy",
             "--listen",

@@ -1,15 +1,18 @@
-//! The page of faults and the tests that carry a fault's number in their names, held against each other.
+//! The page of faults and the tests that carry a fault's number in their names, held against each other. What no test can
+//! show is shown by a target of the Makefile, which the row names.
 
 use crate::finding::Finding;
 use crate::tree::Tree;
 
 const PAGE: &str = "docs/FAULTS.md";
 const PREFIX: &str = "fn fault_";
+const MAKEFILE: &str = "Makefile";
 
 /// Faults of the page that no test shows, and tests of faults that the page lacks.
 pub(crate) fn shown(tree: &Tree) -> Vec<Finding> {
     let mut rows = Vec::new();
     let mut tests = Vec::new();
+    let makefile = tree.text(MAKEFILE).unwrap_or_default();
     for (path, text) in tree.texts() {
         for (index, line) in text.lines().enumerate() {
             let number = match path {
@@ -25,6 +28,9 @@ pub(crate) fn shown(tree: &Tree) -> Vec<Finding> {
                 continue;
             };
             let place = (number, path.to_owned(), index + 1);
+            if path == PAGE && is_made(line, makefile) {
+                tests.push(place.clone());
+            }
             if path == PAGE {
                 rows.push(place);
             } else {
@@ -55,17 +61,30 @@ pub(crate) fn shown(tree: &Tree) -> Vec<Finding> {
     unshown.chain(unlisted).collect()
 }
 
+/// Whether a row names a target that the Makefile has.
+fn is_made(row: &str, makefile: &str) -> bool {
+    let named = row.split("`make ").skip(1);
+    let targets = named.filter_map(|rest| rest.split('`').next());
+    targets
+        .map(|target| format!("{target}:"))
+        .any(|target| makefile.lines().any(|line| line.starts_with(&target)))
+}
+
 #[test]
 fn a_row_without_a_test_and_a_test_without_a_row_are_found() {
-    let page = (PAGE, "| # | fault |\n| 01 | a |\n| 02 | b |\n");
+    let page = (
+        PAGE,
+        "| # | fault |\n| 01 | a |\n| 02 | b |\n| 03 | `make c` |\n| 04 | `make d` |\n",
+    );
+    let makefile = (MAKEFILE, "c: ## C\n\tcc\n");
     let tests = (
         "room/tests/x.rs",
         "async fn fault_01_a() {}\nfn fault_07_b() {}\n",
     );
-    let found = shown(&Tree::of_all(&[page, tests]));
+    let found = shown(&Tree::of_all(&[page, makefile, tests]));
     let places: Vec<_> = found
         .iter()
         .map(|found| (found.path.as_str(), found.line))
         .collect();
-    assert_eq!(places, [(PAGE, 3), ("room/tests/x.rs", 2)]);
+    assert_eq!(places, [(PAGE, 3), (PAGE, 5), ("room/tests/x.rs", 2)]);
 }
