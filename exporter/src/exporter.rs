@@ -313,6 +313,11 @@ impl Exporter {
             .add(CounterKey::of(reason.as_str()), 1);
     }
 
+    /// A request passed without being made to ask for usage, since it was too long for that.
+    pub fn count_usage_not_asked(&self) {
+        self.count_unmeasured(Unmeasured::OversizeRequest);
+    }
+
     /// A changed certificate could not be served with.
     pub fn count_certificate_refused(&self) {
         let counter = &self.series.counts.certificates_refused;

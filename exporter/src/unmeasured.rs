@@ -9,11 +9,18 @@ pub enum Unmeasured {
     OversizeEvent,
     /// The observer failed.
     Unobserved,
+    /// The request was too long to be made to ask for usage.
+    OversizeRequest,
 }
 
 impl Unmeasured {
     /// Every reason, in label order.
-    pub const ALL: [Self; 3] = [Self::Opaque, Self::OversizeEvent, Self::Unobserved];
+    pub const ALL: [Self; 4] = [
+        Self::Opaque,
+        Self::OversizeEvent,
+        Self::Unobserved,
+        Self::OversizeRequest,
+    ];
 
     /// The label value.
     pub const fn as_str(self) -> &'static str {
@@ -21,6 +28,7 @@ impl Unmeasured {
             Self::Opaque => "opaque",
             Self::OversizeEvent => "oversize_event",
             Self::Unobserved => "unobserved",
+            Self::OversizeRequest => "oversize_request",
         }
     }
 }

@@ -40,6 +40,9 @@ pub trait Recorder: Send + Sync {
     /// A connection to the engine was made for an exchange, and took so long.
     fn connected(&self, took: Nanos);
 
+    /// A request should have been made to ask for usage, and was too long for that.
+    fn usage_not_asked(&self) {}
+
     /// Observing an exchange panicked, and was stopped for that exchange.
     fn panicked(&self);
 }

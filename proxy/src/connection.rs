@@ -19,8 +19,26 @@ use std::time::Duration;
 /// Buffer of a connection of HTTP/1, in bytes: hyper's default of 400 KiB would be what a stuck client holds.
 const BUFFER: usize = 32 * 1024;
 
-/// What the server keeps of the answer of one stream, in bytes.
+/// What the server keeps of the answer of one stream of HTTP/2, in bytes.
 const SEND_BUFFER: usize = 64 * 1024;
+
+/// Fields of one head of HTTP/2, as its own measure counts them, in bytes.
+const HEAD_BYTES: u32 = 64 * 1024;
+
+/// Streams of one connection at once.
+const STREAMS: u32 = 100;
+
+/// What a client may send on one stream before it is read, in bytes.
+const STREAM_WINDOW: u32 = 64 * 1024;
+
+/// What a client may send on all streams of a connection before it is read, in bytes.
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// Streams of one connection that its client makes us reset.
+const RESETS_OF_OURS: usize = 32;
+
+/// Streams of one connection that its client takes back before they are begun.
+const RESETS_OF_THEIRS: usize = 20;
 
 /// Bounds on one client's connection.
 #[derive(Debug, Clone, Copy)]
@@ -125,13 +143,13 @@ fn http2(socket: Accepted, service: Service, tasks: &Tasks, limits: ConnectionLi
     let connection = http2::Builder::new(Streams(tasks.clone()))
         .timer(TokioTimer::new())
         // All of them stated: what the libraries leave open by default has changed before.
-        .max_header_list_size(64 * 1024)
-        .max_concurrent_streams(100)
-        .initial_stream_window_size(64 * 1024)
-        .initial_connection_window_size(1024 * 1024)
+        .max_header_list_size(HEAD_BYTES)
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .max_send_buf_size(SEND_BUFFER)
-        .max_local_error_reset_streams(32)
-        .max_pending_accept_reset_streams(20)
+        .max_local_error_reset_streams(RESETS_OF_OURS)
+        .max_pending_accept_reset_streams(RESETS_OF_THEIRS)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(socket), service);
     Http2 {

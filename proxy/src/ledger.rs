@@ -113,6 +113,10 @@ impl Recorder for Ledger {
         self.exporter.observe_upstream_connect(took);
     }
 
+    fn usage_not_asked(&self) {
+        self.exporter.count_usage_not_asked();
+    }
+
     fn panicked(&self) {
         self.exporter.count_panic();
     }

@@ -663,6 +663,55 @@ async fn fault_48_an_early_answer_to_an_upload_survives_the_end_of_the_connectio
     }
 }
 
+/// The engine answers by the head and keeps its connection, and the client sends on at its leisure: the engine's side was held
+/// until one of the client's limits ran out, for an exchange that was over.
+#[tokio::test(start_paused = true)]
+async fn fault_48_an_upload_whose_answer_is_out_does_not_hold_the_engine() {
+    let (ended, mut at_end) = mpsc::channel(1);
+    let engine = Engine::new(move |mut socket| {
+        let ended = ended.clone();
+        async move {
+            let clock = Clock::start();
+            read_head(&mut socket).await.unwrap();
+            let answered = clock.now();
+            write(
+                &mut socket,
+                "HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig",
+            )
+            .await;
+            let mut rest = Vec::new();
+            let _ = socket.read_to_end(&mut rest).await;
+            let _ = ended.send((rest.len(), clock.now().since(answered))).await;
+        }
+    });
+    let house = House::new(&engine, "");
+    let mut client = house.client();
+    let head = "POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n";
+    write(&mut client, head).await;
+    let answer = read_head(&mut client).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    let mut body = [0; 3];
+    client.read_exact(&mut body).await.unwrap();
+    let mut sent = 0;
+    let (rest, took) = loop {
+        // Above limits.body_rate, so that nothing but the answer's end can end it.
+        if client.write_all(&[b'x'; 2_000]).await.is_ok() {
+            sent += 2_000;
+        }
+        pause(500).await;
+        if let Ok(end) = at_end.try_recv() {
+            break end;
+        }
+    };
+    assert!(
+        rest > 0 && rest <= sent,
+        "the rest of the body went on for a while"
+    );
+    assert!(sent < 20_000, "and not to its end");
+    assert_eq!(took, Nanos::from_millis(3_000), "upstream.idle_timeout");
+    assert_eq!(read_all(&mut client).await, "", "nor is the client kept");
+}
+
 /// A client that ends its side in the middle of its answer; returns what came after that, and how the exchange ended.
 async fn half_closed(yaml: &str) -> (String, Outcome) {
     let (cut, _heard) = mpsc::channel(1);

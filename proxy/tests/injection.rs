@@ -290,6 +290,11 @@ async fn a_body_too_long_to_look_through_passes_as_it_is() {
     assert_eq!((got, whole), (without_usage(), true));
     assert!(vllm.bodies()[1] == long, "5 MiB, unchanged");
     house.is_quiet().await;
+    let live = exporter::Live::default();
+    let text = house.proxy.exporter().encode(exporter::Format::Text, &live);
+    let text = String::from_utf8(text.unwrap()).unwrap();
+    let counted = "loadproof_unmeasured_total{reason=\"oversize_request\"} 1";
+    assert!(text.lines().any(|line| line == counted), "{text}");
 }
 
 #[tokio::test(start_paused = true)]

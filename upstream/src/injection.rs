@@ -7,7 +7,7 @@
 //! An engine that refuses such a request (400 or 422) gets it once more, as the client sent it: it has not begun to
 //! generate, and the client must not pay for our wish. If it takes it then, the route is left alone from there on.
 //!
-//! Limit: a body above [`INJECT_BODY_BYTES`] passes as it is, and so does one that is compressed or waits for a 100.
+//! Limit: a body above [`INJECT_BODY_BYTES`] passes as it is, which is counted, and so does one that is compressed or waits for a 100.
 
 use crate::Failure;
 use crate::pump::Pump;
@@ -141,6 +141,9 @@ impl Pump {
             return Ok(request);
         };
         let Some(body) = self.collect(request.body_mut()).await? else {
+            if let Some(observer) = &mut self.observer {
+                observer.on_usage_not_asked();
+            }
             return Ok(request);
         };
         let mut scan = RequestScan::new(endpoint);

@@ -312,6 +312,10 @@ impl Watch for Observer {
         }
     }
 
+    fn on_usage_not_asked(&mut self) {
+        self.recorder.usage_not_asked();
+    }
+
     fn on_client_limited(&mut self) {
         self.guarded(|this| {
             if let Some(exchange) = &mut this.exchange {

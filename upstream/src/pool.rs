@@ -100,11 +100,15 @@ impl Pool {
     /// After an event stream it is dropped: llama.cpp's server closes the connection some milliseconds after the stream's
     /// end, although its head said `keep-alive`. A request sent in between would fail, and a POST is not sent twice.
     /// Connecting anew takes a fraction of a millisecond, and is no part of TTFT.
+    ///
+    /// An engine that has answered before it has the whole request gets the rest of it, but no longer than an idle connection
+    /// is kept: a client could take its time with it for as long as it likes.
     pub(crate) async fn give_back(&self, mut link: Link) {
         if link.carries_stream {
             return;
         }
-        if !link.settle().await {
+        let settled = tokio::time::timeout(self.limits.idle_timeout, link.settle()).await;
+        if !settled.unwrap_or(false) {
             return;
         }
         let since = link.stamps.last_read();

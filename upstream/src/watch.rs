@@ -42,6 +42,9 @@ pub(crate) trait Watch: Send {
     /// The request was made to ask for usage: its answer tells nothing of others.
     fn on_usage_injected(&mut self);
 
+    /// The request should have been made to ask for usage, and was too long for that.
+    fn on_usage_not_asked(&mut self) {}
+
     /// The queue to the client was full: later stamps are the client's pace.
     fn on_client_limited(&mut self);
 
