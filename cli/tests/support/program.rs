@@ -127,6 +127,11 @@ impl Program {
         terminate(self.id());
     }
 
+    /// Asks it to look at its files again.
+    pub(crate) fn hang_up(&self) {
+        signal(self.id(), rustix::process::Signal::HUP);
+    }
+
     /// Waits for its end.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         self.child.wait().expect("it is our child")
@@ -145,12 +150,15 @@ impl Drop for Program {
 
 /// Asks a process to stop.
 pub(crate) fn terminate(id: u32) {
+    signal(id, rustix::process::Signal::TERM);
+}
+
+fn signal(id: u32, signal: rustix::process::Signal) {
     let id = i32::try_from(id)
         .ok()
         .and_then(rustix::process::Pid::from_raw)
         .expect("a process id");
-    rustix::process::kill_process(id, rustix::process::Signal::TERM)
-        .expect("the program still runs");
+    rustix::process::kill_process(id, signal).expect("the program still runs");
 }
 
 /// The program that `make e2e` sets up, else the one on PATH.
