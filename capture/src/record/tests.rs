@@ -97,38 +97,6 @@ fn full() -> Record {
     }
 }
 
-fn request() -> RequestFacts {
-    RequestFacts {
-        whole: true,
-        model: Some("m".to_owned()),
-        stream: Some(true),
-        n: Some(2),
-        prompts: Some(1),
-        messages: Some(5),
-        tools: Some(1),
-        prompt_bytes: Some(900),
-        max_tokens: Some(64),
-        temperature: Some(0.5),
-        top_p: Some(0.9),
-        ..RequestFacts::default()
-    }
-}
-
-fn stamps() -> Stamps {
-    let ms = Nanos::from_millis;
-    Stamps {
-        arrival: ms(5_000),
-        head_sent: Some(ms(5_001)),
-        body_sent: Some(ms(5_002)),
-        response_head: Some(ms(5_010)),
-        first_event: Some(ms(5_020)),
-        first_token: Some(ms(5_030)),
-        first_answer: Some(ms(5_040)),
-        last_token: Some(ms(5_958)),
-        end: ms(5_960),
-    }
-}
-
 #[test]
 fn a_record_comes_back_from_its_row() {
     let record = full();
