@@ -25,7 +25,7 @@ use crate::seal::Seal;
 use crate::sealing::{ABOUT, SEAL};
 
 /// The version that this code reads.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 /// Rows that are in memory at once.
 const BATCH: usize = 256;
 const FOOTER_MAX: u32 = 16 << 20;
