@@ -3,7 +3,7 @@
 //! A [`Row`] is what is kept of an exchange, [`About`] what holds for all rows of a segment. `wire` is used for its words
 //! and for reading a kept body, never on the path of traffic.
 //!
-//! [`Store`] writes: one thread owns it, hands it rows and the time, and nothing waits for it. [`Reader`] gives the rows of
+//! [`Scribe`] makes rows of records and kept bodies. [`Store`] writes: one thread owns it, hands it rows and the time, and nothing waits for it. [`Reader`] gives the rows of
 //! a folder back, of one pod or of many.
 
 mod about;
@@ -21,6 +21,7 @@ mod record;
 mod recovery;
 pub mod remote;
 mod row;
+mod scribe;
 mod seal;
 mod sealing;
 mod segment;
@@ -39,6 +40,7 @@ pub use notice::Notice;
 pub use reader::{Located, Reader};
 pub use record::Unknown;
 pub use row::{Count, Gap, Row};
+pub use scribe::{Kept, KeyError, Scribe, ScribeSettings, SetupError, new_name};
 pub use seal::{Replaced, Seal, SealedBy};
 pub use segment::{Rows, Segment, VERSION};
 pub use stop::{Status, Stop};

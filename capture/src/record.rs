@@ -79,6 +79,18 @@ impl Row {
         self.top_p = request.top_p;
         self.seeded = request.whole.then_some(request.seed.is_some());
         self.prompt_bytes = request.prompt_bytes;
+        let details = &request.details;
+        self.system = details.system;
+        self.tool_bytes = details.tool_bytes;
+        self.response_format = details.answer_form.map(|form| form.as_str().to_owned());
+        self.images = details.images;
+        self.sounds = details.sounds;
+        self.stops = details.stops;
+        self.top_k = details.top_k;
+        self.min_p = details.min_p;
+        self.presence_penalty = details.presence_penalty;
+        self.frequency_penalty = details.frequency_penalty;
+        self.priority = details.priority;
     }
 
     fn take_stamps(&mut self, stamps: &Stamps) {

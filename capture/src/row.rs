@@ -180,7 +180,8 @@ pub struct Row {
     pub think_ns: Option<u64>,
     /// Tenant, as a hash under the capture's key.
     pub tenant: Option<u64>,
-    /// Length of the prompt in the unit of its blocks (the segment says which).
+    /// Length of the prompt in the unit of its blocks (the segment says which). Absent beside blocks: the prompt was longer
+    /// than what was kept of it, and the blocks are those of its beginning, whole ones only.
     pub prompt_units: Option<u64>,
     /// Chained hashes of the prompt's blocks under the capture's key, the last short block included. Two rows begin with the
     /// same blocks exactly as far as their hashes are equal.

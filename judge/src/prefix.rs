@@ -6,5 +6,5 @@
 mod blocks;
 mod cache;
 
-pub use blocks::{BlockHash, BlockIds, Hashing, Key, Mac};
+pub use blocks::{Block, BlockHash, BlockIds, Hashing, Key, Mac};
 pub use cache::{PrefixCache, Reuse, Row};

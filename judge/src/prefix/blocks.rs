@@ -9,14 +9,24 @@ use hmac::{Hmac, KeyInit, Mac as _};
 use sha2::Sha256;
 use std::collections::HashMap;
 use std::fmt;
+use zeroize::Zeroize;
 
-/// A secret of one capture. It lives in memory and goes with the capture.
+/// A secret of one capture. It lives in memory and goes with the capture: what held it is overwritten.
 #[derive(Clone)]
 pub struct Key([u8; 32]);
 
 /// Hash of a block and of all blocks before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockHash(pub [u8; 32]);
+
+/// What is in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block<'a> {
+    /// Token ids.
+    Tokens(&'a [u32]),
+    /// Bytes, where there is no tokenizer: h_i = MAC(key, h_{i−1} ‖ u32le(len) ‖ bytes).
+    Bytes(&'a [u8]),
+}
 
 /// The function that hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,6 +65,24 @@ impl Key {
     }
 }
 
+impl Key {
+    /// Keyed BLAKE3 of parts, each with its length before it.
+    pub fn digest(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
 impl fmt::Debug for Key {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Key(…)")
@@ -72,17 +100,21 @@ impl Hashing {
             .chunks(size)
             .filter(|block| self.include_partial || block.len() == size)
             .map(|block| {
-                before = self.link(before, block);
+                before = self.link(before, Block::Tokens(block));
                 before
             })
             .collect()
     }
 
-    fn link(&self, before: BlockHash, block: &[u32]) -> BlockHash {
-        let length = u32::try_from(block.len()).unwrap_or(u32::MAX);
-        let words = std::iter::once(length).chain(block.iter().copied());
-        let message = before.0.into_iter().chain(words.flat_map(u32::to_le_bytes));
-        let message: Vec<u8> = message.collect();
+    /// The hash of a block after the one that `before` is of; after none, of 32 zero bytes.
+    pub fn link(&self, before: BlockHash, block: Block<'_>) -> BlockHash {
+        let mut message = Vec::with_capacity(36 + block.bytes());
+        message.extend_from_slice(&before.0);
+        message.extend_from_slice(&u32::try_from(block.len()).unwrap_or(u32::MAX).to_le_bytes());
+        match block {
+            Block::Tokens(ids) => message.extend(ids.iter().flat_map(|id| id.to_le_bytes())),
+            Block::Bytes(bytes) => message.extend_from_slice(bytes),
+        }
         BlockHash(match self.mac {
             Mac::Blake3Keyed => *blake3::keyed_hash(&self.key.0, &message).as_bytes(),
             Mac::HmacSha256 => {
@@ -93,15 +125,40 @@ impl Hashing {
                 }
                 let mut mac = Hmac::<Sha256>::new(&filled.into());
                 mac.update(&message);
+                filled.zeroize();
                 mac.finalize().into_bytes().into()
             }
         })
     }
 }
 
+// Block
+
+impl Block<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Tokens(ids) => ids.len(),
+            Self::Bytes(bytes) => bytes.len(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Tokens(ids) => size_of_val(*ids),
+            Self::Bytes(bytes) => bytes.len(),
+        }
+    }
+}
+
 // BlockHash
 
 impl BlockHash {
+    /// Its first 8 bytes, the most significant first: [`BlockHash::short_hex`] as a number.
+    pub fn short(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+
     /// Its first 8 bytes, in lower-case hexadecimal.
     pub fn short_hex(&self) -> String {
         self.0
