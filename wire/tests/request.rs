@@ -465,10 +465,17 @@ fn a_byte_order_mark_may_lead() {
             ..whole()
         }
     );
-    assert_eq!(
-        scan(Endpoint::Completions, [&b"\xef\xbb{}"[..]]),
-        RequestFacts::default()
-    );
+    for broken in [
+        &b"\xef\xbb{}"[..],
+        b"\xef \xbb\xbf{\"n\":1}",
+        b" \xef\xbb\xbf{\"n\":1}",
+        b"\xef\xbb\xbf\xef\xbb\xbf{\"n\":1}",
+    ] {
+        let facts = scan(Endpoint::Completions, [broken]);
+        assert_eq!(facts, RequestFacts::default(), "{}", broken.escape_ascii());
+    }
+    let spaced = b"\xef\xbb\xbf {\"n\":1}";
+    assert_eq!(scan(Endpoint::Completions, [&spaced[..]]).n, Some(1));
 }
 
 #[test]

@@ -129,7 +129,17 @@ impl Tokenizer {
                     self.word(*byte, word, taken, &mut each);
                     after
                 }
-                _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => after,
+                // A byte order mark is the very first thing, and in one piece.
+                State::Start(1 | 2) => {
+                    self.structure(*byte, &mut each);
+                    after
+                }
+                _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => {
+                    if self.state == State::Start(0) {
+                        self.state = State::Start(3);
+                    }
+                    after
+                }
                 _ => {
                     self.at = self.before + (bytes.len() - rest.len()) as u64;
                     self.structure(*byte, &mut each);
