@@ -52,6 +52,9 @@ pub(crate) struct ConfigurationArgs {
     /// Path of your own that is served as a known route, such as /team/chat=/v1/chat/completions; may be repeated
     #[arg(long, value_name = "PATH=ROUTE")]
     route: Vec<String>,
+    /// What a client may switch to: none or websocket
+    #[arg(long, value_name = "PROTOCOL")]
+    allow_upgrade: Option<String>,
     /// Model name that may become a label value; may be repeated
     #[arg(long, value_name = "NAME")]
     model: Vec<String>,
@@ -98,6 +101,7 @@ impl ConfigurationArgs {
             ("--listen", "listen", &self.listen),
             ("--upstream", "upstream.url", &self.upstream),
             ("--admin-listen", "admin.listen", &self.admin_listen),
+            ("--allow-upgrade", "allow_upgrade", &self.allow_upgrade),
             ("--log-level", "log.level", &self.log_level),
             ("--log-format", "log.format", &self.log_format),
         ];

@@ -69,6 +69,7 @@ fn checked(reader: &mut Reader) -> Checked {
     Checked {
         listen: reader.take(&keys::LISTEN),
         half_close: reader.take(&keys::HALF_CLOSE),
+        allow_upgrade: reader.take(&keys::ALLOW_UPGRADE),
         routes: reader.take(&keys::ROUTES),
         admin: reader.take(&keys::ADMIN_LISTEN),
         tls: tls(reader),

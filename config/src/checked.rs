@@ -18,6 +18,8 @@ pub struct Checked {
     pub admin: SocketAddr,
     /// What the end of a client's side means: `half_close`, default `abort`.
     pub half_close: HalfClose,
+    /// What a client may switch to: `allow_upgrade`, default none.
+    pub allow_upgrade: Upgrades,
     /// Paths that are served as a route of another name: `routes`, default none.
     pub routes: Vec<Route>,
     /// TLS for clients; `None`, the default, is none.
@@ -38,6 +40,15 @@ pub struct Checked {
     pub drain: Drain,
     /// Logging.
     pub log: Log,
+}
+
+/// What a client of HTTP/1.1 may switch to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upgrades {
+    /// Nothing: it is served as if it had not asked.
+    None,
+    /// RFC 6455.
+    Websocket,
 }
 
 /// What it means that a client of HTTP/1.1 ends its side while it is owed an answer.

@@ -7,13 +7,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::checked::{
-    Accumulation, EngineAt, EngineProtocol, HalfClose, Level, Listen, LogFormat, Scheme, Usage,
+    Accumulation, EngineAt, EngineProtocol, HalfClose, Level, Listen, LogFormat, Scheme, Upgrades,
+    Usage,
 };
 use crate::key::{AnyKey, Key, KeyDoc};
 use crate::kind::{
     ACCUMULATIONS, Address, Auto, Choice, Count, ENGINE_KINDS, ENGINE_PROTOCOLS, EngineUrl,
     FileOrNone, HALF_CLOSES, LEVELS, LOG_FORMATS, Label, List, ListenText, ModelName, Order,
-    RouteText, ServerName, Size, TOGGLE, Time, TimeOrOff, USAGES,
+    RouteText, ServerName, Size, TOGGLE, Time, TimeOrOff, UPGRADES, USAGES,
 };
 
 const KIB: u64 = 1 << 10;
@@ -92,6 +93,10 @@ table! {
     HALF_CLOSE: Choice<HalfClose> = Key::new("half_close", HALF_CLOSES, || HalfClose::Abort)
         .doc("What it means that a client of HTTP/1.1 ends its side while it is owed an answer. `abort`: it has gone, and the \
               engine is told. `serve`: it gets its answer; that it has gone is then seen by writing to it only.");
+    ALLOW_UPGRADE: Choice<Upgrades> = Key::new("allow_upgrade", UPGRADES, || Upgrades::None)
+        .flag("--allow-upgrade")
+        .doc("What a client of HTTP/1.1 may switch to. `websocket`: what both sides say then passes unread and unmeasured, \
+              until one ends it or nothing was said for ten minutes. `none`: such a request is served as if it had not asked.");
     ROUTES: List<RouteText> = Key::new("routes", ROUTE_TEXTS, Vec::new)
         .flag("--route")
         .doc("Paths of your own that are served as a known route, so that their answers are read. `*` stands for one segment.");

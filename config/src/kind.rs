@@ -26,7 +26,7 @@ pub(crate) use address::Address;
 pub(crate) use auto::Auto;
 pub(crate) use choice::{
     ACCUMULATIONS, Choice, ENGINE_KINDS, ENGINE_PROTOCOLS, HALF_CLOSES, LEVELS, LOG_FORMATS,
-    TOGGLE, USAGES,
+    TOGGLE, UPGRADES, USAGES,
 };
 pub(crate) use count::Count;
 pub(crate) use duration::{Time, TimeOrOff, spell as spell_duration};

@@ -34,7 +34,8 @@ mod yaml;
 pub use check::{FileText, Sources, check};
 pub use checked::{
     Accumulation, Checked, Drain, Engine, EngineAt, EngineProtocol, EngineTls, HalfClose, Identity,
-    Level, Limits, Listen, Log, LogFormat, Models, Scheme, Shape, Slo, Tls, Upstream, Usage,
+    Level, Limits, Listen, Log, LogFormat, Models, Scheme, Shape, Slo, Tls, Upgrades, Upstream,
+    Usage,
 };
 pub use draft::Flag;
 pub use effective::{Effective, Setting, Warning};

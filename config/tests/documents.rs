@@ -35,6 +35,7 @@ fn example() -> config::Effective {
 
 const PRINTED: &str = r##"listen: 0.0.0.0:8000 # c.yaml:1:9
 half_close: abort # default
+allow_upgrade: "none" # default
 routes: [] # default
 admin:
   listen: 127.0.0.1:9464 # default

@@ -132,7 +132,7 @@ c.yaml:14:3: log.listen: unknown key
 c.yaml:15:6: slo: a value where a section of keys belongs
   fix: write the keys of `slo` below it, indented
 c.yaml:16:1: api_key: unknown key
-  fix: remove it; known here are listen, half_close, routes, admin, tls, upstream, engine, models, shape, slo, limits, drain, log
+  fix: remove it; known here are listen, half_close, allow_upgrade, routes, admin, tls, upstream, engine, models, shape, slo, limits, drain, log
 upstream.url: not given, and it has no default
   fix: give `http://HOST:PORT`, `https://HOST:PORT` or `unix:/PATH` by --upstream, LOADPROOF_UPSTREAM_URL or the file";
     assert_eq!(said, expected);

@@ -12,6 +12,7 @@ use crate::interim::Interim;
 use crate::lingering::Lingering;
 use crate::pace::Pace;
 use crate::rate::Rate;
+use crate::upgrade::Switch;
 use measure::{End, Nanos};
 use parking_lot::Mutex;
 use std::future::{Future, poll_fn};
@@ -64,6 +65,8 @@ pub(crate) struct ClientSide {
     pub(crate) interim: Interim,
     /// The socket, once the connection is over before the server knows.
     left_over: Mutex<Option<(Box<dyn Socket>, Lingering)>>,
+    /// The client asks to go on in another protocol.
+    switch: Mutex<Option<Switch>>,
     hard_stop: CancellationToken,
     delays: Mutex<Vec<Nanos>>,
     tally: Arc<dyn Tally>,
@@ -125,6 +128,11 @@ impl ClientSide {
     /// Another request has begun on a connection of HTTP/2; false if that is too many.
     pub(crate) fn on_new_stream(&self) -> bool {
         self.new_streams.lock().admit(self.last_read())
+    }
+
+    /// The socket of a client that asked to switch, whose server has seen its connection end.
+    pub(crate) fn take_switch(&self) -> Option<Switch> {
+        self.switch.lock().take()
     }
 
     /// Says the last word on a connection that ended over its server's head, if this is one.
@@ -256,6 +264,7 @@ impl Accepted {
             interim: Interim::default(),
             new_streams: Mutex::new(Rate::per_second(limits.new_streams)),
             left_over: Mutex::default(),
+            switch: Mutex::default(),
             hard_stop,
             delays: Mutex::default(),
             tally,
@@ -305,11 +314,15 @@ impl Accepted {
         self.side.on_refused(fault);
         self.side.on_broken(fault);
         let lingering = Lingering::new(frames.farewell());
-        let nowhere = Box::new(tokio::io::join(tokio::io::empty(), tokio::io::sink()));
-        let socket: Box<dyn Socket> = std::mem::replace(&mut self.socket, nowhere);
-        *self.side.left_over.lock() = Some((socket, lingering));
+        *self.side.left_over.lock() = Some((self.take_socket(), lingering));
         self.frames = None;
         Err(io::Error::new(io::ErrorKind::InvalidData, fault))
+    }
+
+    /// The socket, from which the server sees nothing more from here on.
+    fn take_socket(&mut self) -> Box<dyn Socket> {
+        let nowhere = Box::new(tokio::io::join(tokio::io::empty(), tokio::io::sink()));
+        std::mem::replace(&mut self.socket, nowhere)
     }
 
     /// Writes what is to go out ahead of the answer, where the server is between two of its own words.
@@ -395,6 +408,14 @@ impl AsyncRead for Accepted {
             this.intake
                 .poll_read(&mut *this.socket, &this.side, cx, buf)
         )?;
+        if let Some((bytes, head)) = this.intake.take_switch() {
+            let socket = this.take_socket();
+            *this.side.switch.lock() = Some(Switch {
+                socket,
+                bytes,
+                head,
+            });
+        }
         Poll::Ready(this.count_frames(&buf.filled()[before..]))
     }
 }

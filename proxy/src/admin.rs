@@ -9,7 +9,7 @@ use crate::phase::{Phase, PhaseCell};
 use crate::rank::Ranks;
 use crate::tasks::Tasks;
 use bytes::Bytes;
-use config::HalfClose;
+use config::{HalfClose, Upgrades};
 use exporter::{Ports, negotiate};
 use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
@@ -39,6 +39,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     head_timeout: PATIENCE,
     client_idle: PATIENCE,
     half_close: HalfClose::Abort,
+    allow_upgrade: Upgrades::None,
     client_write: PATIENCE,
     client_rate: 0,
     control_frames: 0,

@@ -6,7 +6,8 @@ use crate::driven::{Driven, Side};
 use crate::intake::Protocol;
 use crate::relay::{Relay, Service};
 use crate::tasks::Tasks;
-use config::HalfClose;
+use crate::upgrade;
+use config::{HalfClose, Upgrades};
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -49,6 +50,8 @@ pub(crate) struct ConnectionLimits {
     pub(crate) client_idle: Duration,
     /// A client that has ended its side is served.
     pub(crate) half_close: HalfClose,
+    /// What it may switch to.
+    pub(crate) allow_upgrade: Upgrades,
     pub(crate) client_write: Duration,
     /// Bytes a second over a minute that a client must take while some wait; 0 is any.
     pub(crate) client_rate: u64,
@@ -84,11 +87,19 @@ pub(crate) async fn serve(
     };
     let client = socket.side();
     let service = Service {
-        relay,
+        relay: Arc::clone(&relay),
         client: Arc::clone(&client),
     };
     match protocol {
-        Protocol::Http1 => Driven::new(http1(socket, service, limits), &tasks).await,
+        Protocol::Http1 => {
+            Driven::new(http1(socket, service, limits), &tasks).await;
+            if let Some(switch) = client.take_switch() {
+                client.on_asked();
+                let passing = upgrade::serve(switch, &relay);
+                tasks.hard_stop().run_until_cancelled(passing).await;
+                client.on_answered();
+            }
+        }
         Protocol::Http2 => {
             Driven::new(http2(socket, service, &tasks, limits), &tasks).await;
             let last_word = client.say_last_word();

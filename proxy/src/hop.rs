@@ -123,6 +123,11 @@ fn may_have_body(status: StatusCode, asked: &Method) -> bool {
         || status == StatusCode::NOT_MODIFIED)
 }
 
+/// Whether a field speaks of one connection.
+pub(crate) fn is_hop_by_hop(name: &str) -> bool {
+    HOP_BY_HOP.iter().any(|one| one.eq_ignore_ascii_case(name))
+}
+
 /// A new map, since removing from one moves its last field into the hole.
 pub(crate) fn end_to_end(fields: &HeaderMap) -> HeaderMap {
     let nominated: Vec<HeaderName> = fields

@@ -10,10 +10,11 @@
 use crate::accepted::ClientSide;
 use crate::connection::ConnectionLimits;
 use crate::deadline::{Deadline, Wait};
-use crate::guard::{Fault, Guard, GuardLimits};
+use crate::guard::{Admitted, Fault, Guard, GuardLimits};
 use crate::refusal::Refusal;
+use crate::upgrade::is_websocket;
 use bytes::{Buf, BufMut, BytesMut};
-use config::HalfClose;
+use config::{HalfClose, Upgrades};
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
@@ -77,6 +78,8 @@ enum Over {
     Refused(Fault),
     /// The body of the request that is being served is at fault.
     Broken(Fault),
+    /// The client asks to switch, by a head of this length, which is held with what follows it.
+    Switched(usize),
 }
 
 impl Intake {
@@ -190,6 +193,16 @@ impl Intake {
         }
     }
 
+    /// The head by which the client asked to switch: its bytes, with those that followed, and its length. Once.
+    pub(crate) fn take_switch(&mut self) -> Option<(BytesMut, usize)> {
+        match self.guarded.as_ref()?.over? {
+            Over::Switched(head) if !self.held.is_empty() => {
+                Some((std::mem::take(&mut self.held), head))
+            }
+            _ => None,
+        }
+    }
+
     /// How to close, as things stand.
     pub(crate) fn parting(&self) -> Parting {
         let Some(guarded) = &self.guarded else {
@@ -198,7 +211,7 @@ impl Intake {
         match guarded.over {
             Some(Over::Refused(fault)) => Parting::Lingering(Refusal::of(fault).raw()),
             Some(Over::Broken(_)) => Parting::Lingering(Vec::new()),
-            Some(Over::Left) => Parting::AtOnce,
+            Some(Over::Left | Over::Switched(_)) => Parting::AtOnce,
             Some(Over::Idle) | None => {
                 if self.held.is_empty() && guarded.guard.between_requests() {
                     Parting::AtOnce
@@ -264,7 +277,7 @@ impl Intake {
         }
         let take = guarded.admit(read, side);
         let rest = &read[take..];
-        if !rest.is_empty() && guarded.over.is_none() {
+        if !rest.is_empty() && matches!(guarded.over, None | Some(Over::Switched(_))) {
             self.held.put_slice(rest);
         }
         buf.set_filled(before + take);
@@ -335,6 +348,10 @@ impl Guarded {
             self.end(over(fault), side);
             return 0;
         }
+        if let Some(head) = self.switches(&admitted, bytes) {
+            self.over = Some(Over::Switched(head));
+            return 0;
+        }
         if is_next && admitted.take > 0 {
             self.handed += 1;
             self.serving = true;
@@ -344,6 +361,14 @@ impl Guarded {
             forget_upgrade(&mut bytes[..length]);
         }
         admitted.take
+    }
+
+    /// The length of the head, if it asks for what the client may switch to. A head with a body does not.
+    fn switches(&self, admitted: &Admitted, bytes: &[u8]) -> Option<usize> {
+        let head = admitted.upgrade?;
+        let allowed = self.limits.allow_upgrade == Upgrades::Websocket;
+        let alone = self.guard.between_requests() && admitted.take == head;
+        (allowed && alone && is_websocket(bytes.get(..head)?)).then_some(head)
     }
 
     /// Nothing more goes on, by a fault.
@@ -363,7 +388,7 @@ impl Over {
     /// What the server is told: the connection's end, or that a body broke, so that nobody takes it for whole.
     fn told(self) -> io::Result<()> {
         match self {
-            Self::Left | Self::Idle | Self::Refused(_) => Ok(()),
+            Self::Left | Self::Idle | Self::Refused(_) | Self::Switched(_) => Ok(()),
             Self::Broken(fault) => Err(io::Error::new(io::ErrorKind::InvalidData, fault)),
         }
     }

@@ -38,6 +38,7 @@ mod stalled;
 mod tasks;
 mod tls;
 mod unix_socket;
+mod upgrade;
 
 pub use listening::Listening;
 pub use signals::Signals;

@@ -150,6 +150,7 @@ fn connection_limits(config: &Checked) -> ConnectionLimits {
         head_timeout: config.limits.head_timeout,
         client_idle: config.limits.client_idle,
         half_close: config.half_close,
+        allow_upgrade: config.allow_upgrade,
         client_write: config.limits.client_write,
         client_rate: config.limits.client_rate,
         control_frames: config.limits.http2_control_frames,

@@ -19,7 +19,8 @@ pub(crate) struct Refusal {
 }
 
 /// Codes of refusals that are not a [`Fault`] of the request's bytes.
-const CODES: [&str; 12] = [
+const CODES: [&str; 13] = [
+    UPGRADE_DECLINED,
     "body_too_large",
     "connect_failed",
     "connect_timeout",
@@ -38,6 +39,9 @@ const CODES: [&str; 12] = [
 pub(crate) fn codes() -> Vec<&'static str> {
     [&Fault::CODES[..], &CODES[..]].concat()
 }
+
+/// The engine will not speak what a client asked to switch to, and its own answer can't be passed on.
+pub(crate) const UPGRADE_DECLINED: &str = "upgrade_declined";
 
 /// The cap on connections was reached.
 pub(crate) const TOO_MANY_CONNECTIONS: &str = "too_many_connections";

@@ -154,6 +154,14 @@ impl Upstream {
         }
     }
 
+    /// A new connection that is kept by nobody, for what is no exchange of requests and answers.
+    ///
+    /// # Errors
+    /// If it can't be made, or not in time.
+    pub async fn socket(&self) -> Result<Box<dyn Socket>, Failure> {
+        self.pool.socket().await
+    }
+
     /// Closes connections that have been idle for too long, as of `now`.
     pub fn evict(&self, now: Nanos) {
         self.pool.evict(now);

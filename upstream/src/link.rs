@@ -72,17 +72,26 @@ impl Protocol {
     }
 }
 
+/// A new connection, by TLS where that is spoken.
+pub(crate) async fn transport(
+    connector: &dyn Connector,
+    clock: Clock,
+    protocol: Protocol,
+) -> io::Result<Transport> {
+    let socket = connector.connect().await?;
+    match connector.tls() {
+        Some(tls) => tls.begin(socket, clock, protocol).await,
+        None => Ok(socket.into()),
+    }
+}
+
 impl Link {
     pub(crate) async fn open(
         connector: &dyn Connector,
         clock: Clock,
         protocol: Protocol,
     ) -> io::Result<Self> {
-        let socket = connector.connect().await?;
-        let Transport { socket, edge } = match connector.tls() {
-            Some(tls) => tls.begin(socket, clock, protocol).await?,
-            None => socket.into(),
-        };
+        let Transport { socket, edge } = transport(connector, clock, protocol).await?;
         let (stamps, running, sender) = match protocol {
             Protocol::Http1 => {
                 let socket = Stamped::new(socket, clock).over(edge);

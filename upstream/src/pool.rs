@@ -4,10 +4,12 @@
 //! seen; a close still on its way is not, and then the request fails (it may have been begun, so it is not sent twice).
 //! Idle connections are kept for less time than engines keep theirs.
 
-use crate::link::{Link, Protocol};
-use crate::{Clock, Connector, Failure};
+use crate::link::{Link, Protocol, transport};
+use crate::{Clock, Connector, Failure, Socket};
 use measure::Nanos;
 use parking_lot::Mutex;
+use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,9 +81,19 @@ impl Pool {
 
     /// A new connection.
     pub(crate) async fn connect(&self, protocol: Protocol) -> Result<Link, Failure> {
+        self.in_time(Link::open(&*self.connector, self.clock, protocol))
+            .await
+    }
+
+    /// A new connection on which nobody speaks yet.
+    pub(crate) async fn socket(&self) -> Result<Box<dyn Socket>, Failure> {
+        let opening = transport(&*self.connector, self.clock, Protocol::Http1);
+        Ok(self.in_time(opening).await?.socket)
+    }
+
+    async fn in_time<T>(&self, opening: impl Future<Output = io::Result<T>>) -> Result<T, Failure> {
         let limit = self.limits.connect_timeout;
         let place = || self.connector.place().to_owned();
-        let opening = Link::open(&*self.connector, self.clock, protocol);
         match tokio::time::timeout(limit, opening).await {
             Ok(Ok(link)) => Ok(link),
             Ok(Err(source)) => Err(Failure::Connect {

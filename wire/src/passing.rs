@@ -15,19 +15,22 @@ pub enum Passing {
     Health,
     /// The engine's own metrics.
     Metrics,
+    /// A client that goes on in websocket.
+    Websocket,
     /// Anything else.
     Other,
 }
 
 impl Passing {
     /// Each, once.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Embeddings,
         Self::Scoring,
         Self::Tokenize,
         Self::Models,
         Self::Health,
         Self::Metrics,
+        Self::Websocket,
         Self::Other,
     ];
 
@@ -82,6 +85,7 @@ impl Passing {
             Self::Models => "models",
             Self::Health => "health",
             Self::Metrics => "metrics",
+            Self::Websocket => "websocket",
             Self::Other => "other",
         }
     }

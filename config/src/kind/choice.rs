@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Scalar;
-use crate::checked::{Accumulation, EngineProtocol, HalfClose, Level, LogFormat, Usage};
+use crate::checked::{Accumulation, EngineProtocol, HalfClose, Level, LogFormat, Upgrades, Usage};
 use crate::fault::Complaint;
 
 /// A word that stands for a `T`.
@@ -32,6 +32,12 @@ pub(crate) const ENGINE_PROTOCOLS: Choice<EngineProtocol> = Choice {
 pub(crate) const HALF_CLOSES: Choice<HalfClose> = Choice {
     name: "word",
     options: &[("abort", HalfClose::Abort), ("serve", HalfClose::Serve)],
+};
+
+/// What a client may switch to.
+pub(crate) const UPGRADES: Choice<Upgrades> = Choice {
+    name: "word",
+    options: &[("none", Upgrades::None), ("websocket", Upgrades::Websocket)],
 };
 
 /// Kinds of engine, by their names; none is not known yet.

@@ -2,7 +2,7 @@
 
 use crate::accepted::{Accepted, Tally};
 use crate::connection::ConnectionLimits;
-use config::HalfClose;
+use config::{HalfClose, Upgrades};
 use measure::Nanos;
 use std::io;
 use std::pin::Pin;
@@ -20,6 +20,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     head_timeout: Duration::from_secs(10),
     client_idle: Duration::from_secs(65),
     half_close: HalfClose::Abort,
+    allow_upgrade: Upgrades::None,
     client_write: Duration::from_secs(30),
     client_rate: 0,
     control_frames: 1_000,
