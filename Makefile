@@ -3,10 +3,11 @@
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 cargo := cargo
 workspace := --workspace --locked
+seconds := 1200
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format licences docs unit e2e bench fuzz dist dist-check generate clean
+.PHONY: help demo test lint format licences docs unit e2e bench soak fuzz dist dist-check generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,9 +45,14 @@ e2e: ## The binary against llama.cpp, Prometheus, other HTTP parsers, age and an
 	@scripts/setup nextest cc prometheus engine parsers age s3 jail
 	$(cargo) nextest run $(workspace) --profile e2e
 
-bench: ## Micro-benchmarks of the token path
+bench: ## Micro-benchmarks of the token path, and what the proxy and its observers add to an event
 	@scripts/setup rust cc
 	$(cargo) bench $(workspace) --bench '*'
+
+soak: ## Everything that goes wrong, for 20 minutes (or seconds=60): nothing may grow or get lost
+	@scripts/setup rust cc
+	$(cargo) build --release --locked --package cli
+	@$(cargo) run --release --locked --quiet --package cli -- soak --seconds $(seconds)
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS, 60 by default; needs a nightly compiler
 	@scripts/setup fuzz

@@ -2,7 +2,8 @@
 //!
 //! [`Exporter::observe`] is called between two tokens of somebody's stream. Once a record's cells exist it is a handful of
 //! look-ups and one short lock per histogram: 7 µs for an answer of 256 tokens. A scrape copies what it needs from each
-//! family and writes from the copies; scrapes go one at a time, so that a storm of them costs one core at most.
+//! family and writes from the copies. It keeps its thread for as long as it takes, so who calls it should let others run between
+//! two of them.
 //!
 //! Only production traffic is observed: a shadow's or a replay's records would mix another load into the user's own.
 
@@ -11,7 +12,6 @@ use std::sync::Arc;
 use measure::{
     Beside, Blame, Flags, GapBucket, GapHistogram, Nanos, Outcome, Progress, Record, Role, Shape,
 };
-use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_protobuf, prometheus_text, text};
 use prometheus_client::registry::Registry;
 
@@ -35,8 +35,6 @@ const EVENTS: &str = "events";
 #[derive(Debug)]
 pub struct Exporter {
     series: Arc<Series>,
-    /// Held while writing.
-    scrape: Mutex<()>,
 }
 
 // Exporter: the start
@@ -66,7 +64,6 @@ impl Exporter {
         let models = settings.models.clone();
         let exporter = Self {
             series: Arc::new(Series::new(settings)),
-            scrape: Mutex::new(()),
         };
         exporter.learn_models(&models);
         Ok(exporter)
@@ -374,7 +371,6 @@ impl Exporter {
             live: *live,
             port: None,
         };
-        let _one_at_a_time = self.scrape.lock();
         write(format, Exposition(vec![alone]))
     }
 

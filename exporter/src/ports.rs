@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use crate::error::Error;
 use crate::exporter::{Exporter, write};
 use crate::exposition::{Exposition, Part};
@@ -15,8 +13,6 @@ use crate::live::Live;
 #[derive(Debug)]
 pub struct Ports {
     exporters: Vec<(Option<String>, Arc<Exporter>)>,
-    /// Held while writing.
-    scrape: Mutex<()>,
 }
 
 impl Ports {
@@ -29,10 +25,7 @@ impl Ports {
         if let [(port, _)] = exporters.as_mut_slice() {
             *port = None;
         }
-        Self {
-            exporters,
-            scrape: Mutex::new(()),
-        }
+        Self { exporters }
     }
 
     /// The exposition of this moment; `live` in the order of the ports.
@@ -51,7 +44,6 @@ impl Ports {
             port: port.clone(),
         });
         let exposition = Exposition(parts.collect());
-        let _one_at_a_time = self.scrape.lock();
         write(format, exposition)
     }
 }

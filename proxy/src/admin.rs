@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::Mutex;
 use upstream::{Clock, Socket, Transport};
 
 /// A client of this listener that takes or sends nothing for so long is gone.
@@ -49,7 +50,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
 const INDEX: &str = "\
 loadproof admin
 /metrics     Prometheus: protobuf with native histograms, OpenMetrics or text, by Accept
-/live        exchanges in flight, JSON
+/live        exchanges in flight, and tasks, JSON
 /engine      what is known of the engine, JSON; a list where it has several ports
 /config      the configuration in force, JSON, secrets masked
 /-/started   200 once listening
@@ -62,6 +63,9 @@ pub(crate) struct Admin {
     pub(crate) ranks: Ranks,
     pub(crate) phase: PhaseCell,
     ports: Ports,
+    tasks: Tasks,
+    /// Held while metrics are written.
+    scrape: Mutex<()>,
     /// The configuration in force, as JSON.
     config: String,
 }
@@ -86,11 +90,20 @@ struct LiveRow {
 #[derive(Serialize)]
 struct LiveTable {
     in_flight: usize,
+    tasks: TaskCounts,
     exchanges: Vec<LiveRow>,
 }
 
+/// Tasks of the process: one for each connection of a client and each of its HTTP/2 streams; and those beside the traffic,
+/// one for each connection of this listener among them.
+#[derive(Serialize)]
+struct TaskCounts {
+    traffic: usize,
+    services: usize,
+}
+
 impl Admin {
-    pub(crate) fn new(ranks: Ranks, config: String) -> Self {
+    pub(crate) fn new(ranks: Ranks, tasks: Tasks, config: String) -> Self {
         let ports = ranks.iter().map(|rank| {
             let port = rank.at.port().unwrap_or_default();
             (port.to_string(), Arc::clone(&rank.exporter))
@@ -99,16 +112,18 @@ impl Admin {
             ports: Ports::new(ports),
             ranks,
             phase: PhaseCell::new(),
+            tasks,
+            scrape: Mutex::new(()),
             config,
         }
     }
 
     /// Accepts until the task is ended.
-    pub(crate) async fn run(self: Arc<Self>, listener: TcpListener, clock: Clock, tasks: Tasks) {
+    pub(crate) async fn run(self: Arc<Self>, listener: TcpListener, clock: Clock) {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    let hard_stop = tasks.hard_stop().clone();
+                    let hard_stop = self.tasks.hard_stop().clone();
                     let socket = Accepted::new(
                         Transport::from(Box::new(stream) as Box<dyn Socket>),
                         clock,
@@ -116,8 +131,8 @@ impl Admin {
                         hard_stop,
                         Arc::new(NoTally),
                     );
-                    let served = Driven::new(Arc::clone(&self).connection(socket), &tasks);
-                    tasks.spawn_service(served);
+                    let served = Driven::new(Arc::clone(&self).connection(socket), &self.tasks);
+                    self.tasks.spawn_service(served);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept connections to the admin port; trying again");
@@ -130,8 +145,8 @@ impl Admin {
     fn connection(self: Arc<Self>, socket: Accepted) -> impl Side {
         let client = socket.side();
         let service = service_fn(move |request: Request<Incoming>| {
-            let answer = self.answer(&request, client.last_read());
-            async move { Ok::<_, Infallible>(answer) }
+            let (admin, now) = (Arc::clone(&self), client.last_read());
+            async move { Ok::<_, Infallible>(admin.answer(&request, now).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -144,7 +159,7 @@ impl Admin {
         }))
     }
 
-    fn answer(&self, request: &Request<Incoming>, now: Nanos) -> Response<Full<Bytes>> {
+    async fn answer(&self, request: &Request<Incoming>, now: Nanos) -> Response<Full<Bytes>> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let mut refused = text(
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -157,7 +172,7 @@ impl Admin {
         }
         match request.uri().path() {
             "/" => text(StatusCode::OK, INDEX),
-            "/metrics" => self.metrics(request, now),
+            "/metrics" => self.metrics(request, now).await,
             "/live" => json(serde_json::to_vec(&self.live(now)).unwrap_or_default()),
             "/engine" => json(self.engine(now)),
             "/config" => json(self.config.clone().into_bytes()),
@@ -172,7 +187,11 @@ impl Admin {
         }
     }
 
-    fn metrics(&self, request: &Request<Incoming>, now: Nanos) -> Response<Full<Bytes>> {
+    /// One at a time, and whoever else is due comes between two: a storm of scrapes never has all threads at once, nor one
+    /// of them for longer than a scrape takes.
+    async fn metrics(&self, request: &Request<Incoming>, now: Nanos) -> Response<Full<Bytes>> {
+        let _one_at_a_time = self.scrape.lock().await;
+        tokio::task::yield_now().await;
         let format = negotiate(
             request
                 .headers()
@@ -231,6 +250,10 @@ impl Admin {
         });
         LiveTable {
             in_flight: open.len(),
+            tasks: TaskCounts {
+                traffic: self.tasks.open(),
+                services: self.tasks.services(),
+            },
             exchanges: rows.collect(),
         }
     }

@@ -203,7 +203,7 @@ impl Proxy {
         let ranks = ranks.map(|(at, connector)| Rank::new(&shared, at, connector));
         let ranks = Ranks::of(ranks.collect::<Result<_, _>>()?).ok_or(miscounted)?;
         Ok(Self {
-            admin: Arc::new(Admin::new(ranks, parts.config_view)),
+            admin: Arc::new(Admin::new(ranks, shared.tasks.clone(), parts.config_view)),
             tasks: shared.tasks,
             clock: shared.clock,
             tls: shared.tls,
@@ -263,7 +263,7 @@ impl Proxy {
     /// None once it runs; the result is how the drain ended.
     pub async fn run(self, listeners: Listeners, mut signals: Signals) -> Drained {
         let (phase, tasks) = (&self.admin.phase, &self.tasks);
-        let admin = Arc::clone(&self.admin).run(listeners.admin, self.clock, tasks.clone());
+        let admin = Arc::clone(&self.admin).run(listeners.admin, self.clock);
         tasks.spawn_service(admin);
         if let Some(tls) = &self.tls {
             tasks.spawn_service(tls::follow(Arc::clone(tls), Arc::clone(self.exporter())));

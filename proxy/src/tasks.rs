@@ -9,6 +9,8 @@ use tokio_util::task::TaskTracker;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tasks {
     tracker: TaskTracker,
+    /// Never closed and never waited for: it only counts.
+    services: TaskTracker,
     closing: CancellationToken,
     hard_stop: CancellationToken,
 }
@@ -20,12 +22,9 @@ impl Tasks {
     }
 
     /// Starts a task that serves the process rather than an exchange: it ends with the process, nobody waits for it.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the place that the ban points to"
-    )]
     pub(crate) fn spawn_service(&self, task: impl Future<Output = ()> + Send + 'static) {
-        tokio::spawn(self.hard_stop.clone().run_until_cancelled_owned(task));
+        self.services
+            .spawn(self.hard_stop.clone().run_until_cancelled_owned(task));
     }
 
     /// Cancelled when connections are to finish what they carry and take nothing new.
@@ -49,6 +48,11 @@ impl Tasks {
     /// Tasks that carry exchanges now.
     pub(crate) fn open(&self) -> usize {
         self.tracker.len()
+    }
+
+    /// Tasks that serve the process now, those of the admin listener's connections among them.
+    pub(crate) fn services(&self) -> usize {
+        self.services.len()
     }
 
     /// Asks connections to finish, waits until all have or `limit` is over, then cuts the rest. Returns how many were cut.

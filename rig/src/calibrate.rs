@@ -12,16 +12,15 @@
 //! Limits: the client shares the machine with what it measures. So the gaps grow with the number of streams to keep the
 //! total to a few thousand events a second, which is stated with each level.
 
-mod child;
-mod client;
-mod level;
+pub(crate) mod client;
+pub(crate) mod level;
 mod memory;
 mod own;
-mod report;
+pub(crate) mod report;
 
 pub use report::{Added, Level, Memory, Own, Report, Spread};
 
-use crate::calibrate::child::Child;
+use crate::child::Child;
 use crate::clock::OneClock;
 use crate::engine_thread::{Deployment, EngineThread};
 use crate::{Error, listen, part};
@@ -101,7 +100,7 @@ async fn session(options: &Options, watch: &mut dyn Watch) -> Result<Report, Err
     watch.started(backend.address);
     let (child, through) = match &options.proxy {
         Subject::Ours(binary) => {
-            let child = Child::start(binary, backend.address)?;
+            let child = Child::start(binary, backend.address, &[])?;
             let address = child.address;
             (Some(child), address)
         }

@@ -5,6 +5,7 @@ mod config;
 mod decode;
 mod demo;
 mod proxy;
+mod soak;
 
 use clap::Subcommand;
 
@@ -19,6 +20,8 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     /// Measure what a proxy adds to a stream, and how far our own reported times are off
     Calibrate(calibrate::CalibrateArgs),
+    /// Run into everything that goes wrong for a long time, and see that nothing grows or is lost
+    Soak(soak::SoakArgs),
     /// Say what a recorded answer means, event by event, and why
     Decode(decode::DecodeArgs),
     /// Check, show or describe the configuration
@@ -31,6 +34,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Proxy(args) => proxy::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Soak(args) => soak::run(&args),
         Command::Decode(args) => decode::run(&args),
         Command::Config(args) => config::run(&args),
     }

@@ -13,15 +13,20 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 pub(crate) enum Meter {
     /// On a terminal.
     Bar(ProgressBar),
-    /// Elsewhere; with the time of the next line.
-    Lines { next: Duration },
+    /// Elsewhere; with the time of the next line, and from one to the next.
+    Lines { next: Duration, every: Duration },
 }
 
 impl Meter {
     /// A display of a run that takes about so long.
     pub(crate) fn new(length: Duration) -> Self {
+        Self::with_lines(length, LINE_EVERY)
+    }
+
+    /// The same with a line this often where nobody watches.
+    pub(crate) fn with_lines(length: Duration, every: Duration) -> Self {
         if !io::stderr().is_terminal() {
-            return Self::Lines { next: LINE_EVERY };
+            return Self::Lines { next: every, every };
         }
         let bar = ProgressBar::new(millis(length));
         // The template is a constant that any run shows; a bar in another style is no reason to stop.
@@ -46,8 +51,8 @@ impl Meter {
                 bar.set_position(millis(elapsed));
                 bar.set_message(how());
             }
-            Self::Lines { next } if elapsed >= *next => {
-                *next = elapsed + LINE_EVERY;
+            Self::Lines { next, every } if elapsed >= *next => {
+                *next = elapsed + *every;
                 super::aside(&format!("{}\n", how()));
             }
             Self::Lines { .. } => {}
@@ -74,7 +79,10 @@ mod tests {
 
     #[test]
     fn lines_come_now_and_then() {
-        let mut meter = Meter::Lines { next: LINE_EVERY };
+        let mut meter = Meter::Lines {
+            next: LINE_EVERY,
+            every: LINE_EVERY,
+        };
         let mut lines = 0;
         for second in 0..=12 {
             meter.show(Duration::from_secs(second), || {

@@ -1,9 +1,9 @@
 //! One number of streams: the same script through the proxy and around it, in turns.
 
 use crate::Error;
-use crate::calibrate::child::Child;
 use crate::calibrate::client::{self, Delays, Script};
 use crate::calibrate::report::{Added, Level, Spread};
+use crate::child::Child;
 use crate::clock::OneClock;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -150,7 +150,7 @@ async fn both(
 }
 
 /// Reads so many streams, which overlap; the delays of each, in the streams' order.
-pub(super) async fn all(
+pub(crate) async fn all(
     streams: u32,
     address: SocketAddr,
     script: &Script,

@@ -4,9 +4,9 @@
 //! Each is measured on a process that has done nothing before: a heap that has been larger gives room for nothing.
 
 use crate::Error;
-use crate::calibrate::child::Child;
 use crate::calibrate::client::{self, Script};
 use crate::calibrate::report::Memory;
+use crate::child::Child;
 use crate::process::Process;
 use http_body_util::BodyExt;
 use std::net::SocketAddr;
@@ -80,7 +80,7 @@ async fn each(
     backend: SocketAddr,
     holds: Holds,
 ) -> Result<Option<i64>, Error> {
-    let child = Child::start(binary, backend)?;
+    let child = Child::start(binary, backend, &[])?;
     let Some(before) = settled(&child.process).await else {
         return Ok(None);
     };
