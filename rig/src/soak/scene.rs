@@ -46,7 +46,8 @@ pub(super) enum Conduct {
     Reads,
     /// Takes its answer in small pieces with pauses.
     Sips,
-    /// Takes nothing until it is dropped.
+    /// Takes nothing for longer than the proxy waits. How soon it is stuck, and so whether it is dropped before it reads on,
+    /// is for the system's buffers and a busy machine to say: its outcome is counted, its answer is not judged.
     Stalls,
     /// Reads so many events, then closes. Tokens that are late share an event: after K tokens there may be two events only,
     /// the opening one and one with all of them.
@@ -239,7 +240,6 @@ pub(super) const SCENES: &[Scene] = &[
     Scene {
         weight: 1,
         script: "gap_us=0;bursts=512;bytes=32768",
-        due: Due::Cut,
         ..rude("client stalls", "", Conduct::Stalls)
     },
     Scene {
