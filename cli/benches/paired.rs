@@ -12,7 +12,7 @@ use std::path::Path;
 fn main() -> Result<(), rig::Error> {
     let binary = Path::new(env!("CARGO_BIN_EXE_loadproof"));
     show(
-        "an event in lockstep, around the proxy and through it",
+        "three events in lockstep, around the proxy and through it",
         paired::lockstep(binary)?,
     );
     let observed = paired::observers(binary)?;

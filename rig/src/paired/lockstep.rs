@@ -16,9 +16,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
-/// Events of a stream, and streams on each side.
-const EVENTS: usize = 150;
-const STREAMS: u32 = 6;
+/// Events of a stream, streams of a connection, and connections on each side.
+///
+/// Streams are short and follow each other on one connection, for the sake of acknowledgements: a system delays one (by 40 ms
+/// on Linux) only where its user has just answered what came, and not again before he does.
+const EVENTS: usize = 3;
+const STREAMS: usize = 100;
+const CONNECTIONS: u32 = 6;
 
 /// An event that has not come by then is held back.
 const HELD_BACK: Duration = Duration::from_secs(30);
@@ -34,7 +38,8 @@ const EVENT: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a
 /// Words of the client: each lets the engine write one event.
 type Words = Arc<Mutex<mpsc::Receiver<()>>>;
 
-/// Measures: from the client's word to its read of the event, around the proxy (without) and through it (with).
+/// Measures how long the events of a stream take, from the client's first word to its last read: around the proxy (without)
+/// and through it (with).
 ///
 /// # Errors
 /// If something could not be started or reached, or an event was held back while the engine waited.
@@ -51,14 +56,14 @@ async fn measure(binary: &Path) -> Result<Paired, Error> {
     let part = Part::start("lockstep engine", move |stop| serve(listener, words, stop))?;
     let child = Child::start(binary, engine, &SETTINGS)?;
     let (mut direct, mut through) = (Vec::new(), Vec::new());
-    for turn in 0..STREAMS * 2 {
+    for turn in 0..CONNECTIONS * 2 {
         // Around and through, through and around, in turns.
         let (address, delays) = if matches!(turn % 4, 0 | 3) {
             (engine, &mut direct)
         } else {
             (child.address, &mut through)
         };
-        delays.append(&mut stream(address, &word, clock).await?);
+        delays.append(&mut streams(address, &word, clock).await?);
     }
     drop(child);
     part.stop().await?;
@@ -76,58 +81,63 @@ async fn serve(listener: std::net::TcpListener, words: Words, mut stop: mpsc::Re
             _ = stop.recv() => return,
             Ok((socket, _)) = listener.accept() => {
                 // How a stream ends is seen by its client.
-                answers.spawn(answer(socket, Arc::clone(&words)));
+                answers.spawn(answers_of(socket, Arc::clone(&words)));
             }
         }
     }
 }
 
-async fn answer(mut socket: TcpStream, words: Words) -> io::Result<()> {
+/// Answers one request after the other.
+async fn answers_of(mut socket: TcpStream, words: Words) -> io::Result<()> {
     socket.set_nodelay(true)?;
-    let mut request = Vec::new();
-    while !request.ends_with(BODY.as_bytes()) {
-        request.push(socket.read_u8().await?);
-    }
-    socket.write_all(HEAD.as_bytes()).await?;
     let event = format!("{:x}\r\n{EVENT}\r\n", EVENT.len());
-    let mut words = words.lock().await;
-    for _ in 0..EVENTS {
-        words.recv().await;
-        socket.write_all(event.as_bytes()).await?;
+    loop {
+        let mut request = Vec::new();
+        while !request.ends_with(BODY.as_bytes()) {
+            request.push(socket.read_u8().await?);
+        }
+        socket.write_all(HEAD.as_bytes()).await?;
+        let mut words = words.lock().await;
+        for _ in 0..EVENTS {
+            words.recv().await;
+            socket.write_all(event.as_bytes()).await?;
+        }
+        socket.write_all(b"0\r\n\r\n").await?;
     }
-    socket.write_all(b"0\r\n\r\n").await
 }
 
-/// Reads one stream; how long each event took, in nanoseconds.
-async fn stream(
+/// Reads the streams of one connection; how long the events of each took, in nanoseconds.
+async fn streams(
     address: SocketAddr,
     word: &mpsc::Sender<()>,
     clock: OneClock,
 ) -> Result<Vec<i64>, Error> {
     let failed = |source| Error::Reach { address, source };
-    let mut socket = TcpStream::connect(address).await.map_err(failed)?;
-    let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: lockstep\r\ncontent-type: application/json\r\n\
-         connection: close\r\ncontent-length: {}\r\n\r\n{BODY}",
-        BODY.len()
-    );
-    socket.write_all(request.as_bytes()).await.map_err(failed)?;
     let mut reader = Reader {
-        socket,
+        socket: TcpStream::connect(address).await.map_err(failed)?,
         address,
         text: Vec::new(),
     };
-    reader.until(b"\r\n\r\n").await?;
-    let mut delays = Vec::with_capacity(EVENTS);
-    for _ in 0..EVENTS {
+    let request = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: lockstep\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{BODY}",
+        BODY.len()
+    );
+    let mut delays = Vec::with_capacity(STREAMS);
+    for _ in 0..STREAMS {
+        let asked = reader.socket.write_all(request.as_bytes()).await;
+        asked.map_err(failed)?;
+        reader.until(b"\r\n\r\n").await?;
         let said = clock.stamp();
-        // The engine waits for it.
-        let _ = word.send(()).await;
-        reader.until(b"\n\n\r\n").await?;
+        for _ in 0..EVENTS {
+            // The engine waits for it.
+            let _ = word.send(()).await;
+            reader.until(b"\n\n\r\n").await?;
+        }
         let took = clock.stamp().since(said).0;
         delays.push(i64::try_from(took).unwrap_or(i64::MAX));
+        reader.until(b"0\r\n\r\n").await?;
     }
-    reader.until(b"0\r\n\r\n").await?;
     Ok(delays)
 }
 
