@@ -159,7 +159,7 @@ async fn fault_36_silence_ends_a_websocket_and_an_engine_that_says_nothing_is_le
 
     let silent = Engine::new(|mut socket| async move {
         read_head(&mut socket).await.unwrap();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     });
     let house = House::new(&silent, ALLOWED);
     let mut client = house.client();
