@@ -66,11 +66,12 @@ dist-check: ## Build it in two folders: the bytes must be equal
 	@scripts/setup rust cc cyclonedx
 	@scripts/dist --check
 
-generate: ## Write anew what is generated: METRICS.md, docs/CONFIG.md, docs/HOSTILE-STREAMS.md, dashboard and rules
+generate: ## Write anew what is generated: METRICS.md, docs/CONFIG.md, docs/HOSTILE-STREAMS.md, docs/CAPTURE-FORMAT.md, dashboard and rules
 	@scripts/setup rust cc
 	$(cargo) run --locked --quiet --package exporter --example metrics_md
 	$(cargo) run --locked --quiet --package grafana --example generate
 	$(cargo) run --locked --quiet --package decode --example hostile_streams
+	$(cargo) run --locked --quiet --package capture --example capture_format
 	mkdir -p target && $(cargo) run --locked --quiet --package cli -- config reference > target/CONFIG.md
 	mv target/CONFIG.md docs/CONFIG.md
 

@@ -5,6 +5,7 @@
 //! FOLDER/.loadproof/pod=NAME/CAPTURE-000001.log                              open, see `log`
 //! FOLDER/date=2026-01-31/hour=07/pod=NAME/segment-CAPTURE-000000.text.tar    its texts, see `text`
 //! FOLDER/.loadproof/pod=NAME/CAPTURE-000001.texts                            those of the open one
+//! FOLDER/.loadproof/pod=NAME/CAPTURE.chain                                   which segments there are, see `chain`
 //! FOLDER/.loadproof/pod=NAME/lock                                            held by the one process that writes
 //! ```
 //! Date and hour are UTC, of the first arrival in the segment. Files have mode 0600, folders 0700.
@@ -137,6 +138,12 @@ pub(crate) fn publish(partial: &Path, path: &Path) -> Result<(), Error> {
         above = folder.parent().filter(|up| !up.as_os_str().is_empty());
     }
     Ok(())
+}
+
+/// Puts a finished file in the place of another, for good.
+pub(crate) fn replace(partial: &Path, path: &Path) -> Result<(), Error> {
+    fs::rename(partial, path).doing("rename to", path)?;
+    path.parent().map_or(Ok(()), sync)
 }
 
 /// Makes what a folder lists last.

@@ -7,7 +7,9 @@
 //! a folder back, of one pod or of many.
 
 mod about;
+mod chain;
 mod columns;
+mod erasure;
 mod error;
 mod folder;
 pub mod formats;
@@ -15,11 +17,13 @@ pub mod inspect;
 mod limits;
 mod log;
 mod notice;
+mod other_columns;
 mod quantities;
 mod reader;
 mod record;
 mod recovery;
 pub mod remote;
+mod retention;
 mod row;
 mod scribe;
 mod seal;
@@ -32,8 +36,10 @@ mod testing;
 pub mod text;
 mod texts;
 mod timeline;
+mod verify;
 
 pub use about::{About, Level, Unit};
+pub use erasure::{Erased, Tenant, erase};
 pub use error::{Blame, Error};
 pub use limits::{Limits, Moment};
 pub use notice::Notice;
@@ -46,3 +52,4 @@ pub use segment::{Rows, Segment, VERSION};
 pub use stop::{Status, Stop};
 pub use store::{RETRY, Store};
 pub use timeline::Timeline;
+pub use verify::{Ending, Verified, VerifiedCapture, verify};

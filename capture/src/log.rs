@@ -3,7 +3,7 @@
 //! ```text
 //! "LPCAPLG1"  record  record  …
 //! record = length u32le | CRC-32 u32le of kind and payload | kind u8 | payload, `length` bytes
-//! kind H  header, JSON, the first record and no other: version, about, rows before, names of the columns
+//! kind H  header, JSON, the first record and no other: about, rows before, columns with their types
 //! kind R  a row, postcard, in the columns' order
 //! kind D  rows that were not kept, JSON: [{"kind": …, "count": …}]
 //! ```
@@ -16,27 +16,30 @@ use std::io::{BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use arrow_schema::Field;
 use serde::{Deserialize, Serialize};
 
 use crate::about::About;
 use crate::columns;
 use crate::error::{Doing, Error};
 use crate::folder;
+use crate::other_columns;
 use crate::row::{Count, Row};
+use crate::segment::VERSION;
 
 const MAGIC: &[u8; 8] = b"LPCAPLG1";
 /// Length, checksum and kind.
 const HEAD: usize = 9;
-const PAYLOAD_MAX: usize = 16 << 20;
+const PAYLOAD_MAX: usize = 16 * 1024 * 1024;
 /// Bytes that are held back for one write.
-const BUFFER: usize = 256 << 10;
+const BUFFER: usize = 256 * 1024;
 
 /// What a log begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Header {
     pub(crate) about: About,
     pub(crate) rows_before: u64,
-    pub(crate) columns: Vec<String>,
+    pub(crate) columns: Vec<Field>,
 }
 
 /// A log that is being written.
@@ -55,7 +58,7 @@ impl Log {
         let header = Header {
             about,
             rows_before,
-            columns: column_names()?,
+            columns: columns()?,
         };
         let mut buffer = MAGIC.to_vec();
         let json =
@@ -155,9 +158,9 @@ fn finish_record(buffer: &mut [u8], start: usize) {
     head[4..].copy_from_slice(&crc32fast::hash(rest).to_le_bytes());
 }
 
-fn column_names() -> Result<Vec<String>, Error> {
+fn columns() -> Result<Vec<Field>, Error> {
     let fields = columns::fields()?;
-    Ok(fields.iter().map(|field| field.name().clone()).collect())
+    Ok(fields.iter().map(|field| field.as_ref().clone()).collect())
 }
 
 /// Where a row lies in a log.
@@ -179,6 +182,8 @@ pub(crate) struct Found {
     pub(crate) last_wall_us: Option<i64>,
     /// Bytes after the last whole record.
     pub(crate) torn_bytes: u64,
+    /// Its columns are those of this version.
+    ours: bool,
     path: PathBuf,
     file: File,
 }
@@ -194,7 +199,14 @@ impl Found {
         };
         let header: Header = serde_json::from_slice(json)
             .map_err(|why| Error::file(path, format!("its header is not understood: {why}")))?;
-        check_header(path, &header)?;
+        if header.about.version != VERSION {
+            let why = format!(
+                "it is of version {} of the format; start loadproof {} on the folder once, which seals it",
+                header.about.version, header.about.written_by
+            );
+            return Err(Error::file(path, why));
+        }
+        let ours = header.columns == columns()?;
         let mut found = Self {
             header,
             entries: Vec::new(),
@@ -202,6 +214,7 @@ impl Found {
             first_wall_us: None,
             last_wall_us: None,
             torn_bytes: 0,
+            ours,
             path: path.to_owned(),
             file: file.try_clone().doing("open", path)?,
         };
@@ -227,7 +240,7 @@ impl Found {
                 continue;
             }
             let number = self.entries.len() as u64 + 1;
-            let row = decode(&self.path, number, payload)?;
+            let row = self.decode(number, payload)?;
             let wall = row.wall_us;
             self.first_wall_us = Some(self.first_wall_us.map_or(wall, |first| first.min(wall)));
             self.last_wall_us = Some(self.last_wall_us.map_or(wall, |last| last.max(wall)));
@@ -247,27 +260,21 @@ impl Found {
         let mut payload = vec![0; usize::try_from(entry.length).unwrap_or(usize::MAX)];
         let read = self.file.read_exact_at(&mut payload, entry.offset);
         read.doing("read", &self.path)?;
-        decode(&self.path, entry.offset, &payload)
+        self.decode(entry.offset, &payload)
     }
-}
 
-fn check_header(path: &Path, header: &Header) -> Result<(), Error> {
-    if header.columns == column_names()? {
-        return Ok(());
+    fn decode(&self, row: u64, payload: &[u8]) -> Result<Row, Error> {
+        let decoded = if self.ours {
+            postcard::from_bytes(payload).map_err(|why| why.to_string())
+        } else {
+            other_columns::decode(&self.header.columns, payload)
+        };
+        decoded.map_err(|why| Error::Row {
+            path: self.path.clone(),
+            row,
+            why,
+        })
     }
-    let why = format!(
-        "its rows have other columns than those of this version; start loadproof {} on the folder once, which seals it",
-        header.about.written_by
-    );
-    Err(Error::file(path, why))
-}
-
-fn decode(path: &Path, row: u64, payload: &[u8]) -> Result<Row, Error> {
-    postcard::from_bytes(payload).map_err(|why| Error::Row {
-        path: path.to_owned(),
-        row,
-        why: why.to_string(),
-    })
 }
 
 /// Records one after another, as far as they are whole.

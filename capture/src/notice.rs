@@ -30,6 +30,16 @@ pub enum Notice {
         /// What is wrong, with the path.
         why: String,
     },
+    /// A segment had had its time and was deleted.
+    Expired {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// A segment has had its time and could not be deleted; it is tried again.
+    NotDeleted {
+        /// Why not, with the path.
+        why: String,
+    },
     /// Capturing stopped; rows are dropped from here on.
     Stopped {
         /// Why.

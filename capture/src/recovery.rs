@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::chain::Chain;
 use crate::error::{Doing, Error};
 use crate::folder::{self, Folder};
 use crate::log::Found;
@@ -40,6 +41,13 @@ pub(crate) fn recover(folder: &Folder, now_us: i64) -> Result<Vec<Notice>, Error
         }
     }
     texts::remove_orphans(&state)?;
+    // Whatever was captured under this pod's name has ended: we hold its lock.
+    for mut chain in Chain::all(folder.root(), folder.pod()) {
+        if !chain.ended {
+            chain.ended = true;
+            chain.store(folder)?;
+        }
+    }
     Ok(notices)
 }
 
@@ -51,30 +59,19 @@ fn recover_log(folder: &Folder, path: &Path, now_us: i64) -> Result<Option<Seale
     };
     let about = &found.header.about;
     folder::check_name("the capture's name", &about.capture)?;
+    let known = Chain::load(folder.root(), folder.pod(), &about.capture);
+    let mut chain = known.unwrap_or_else(|| Chain::new(&about.capture));
     let wall_us = found.first_wall_us.unwrap_or(now_us);
-    if folder
-        .segment(&about.capture, about.segment, wall_us)
-        .exists()
-    {
+    let segment = folder.segment(&about.capture, about.segment, wall_us);
+    if segment.exists() {
+        chain.sealed(about.segment, &sealing::sha256(&segment)?);
+        chain.store(folder)?;
         folder::remove(path)?;
         return Ok(None);
     }
     let sealed = sealing::seal(folder, &found, SealedBy::Recovered, now_us)?;
+    chain.sealed(about.segment, &sealed.sha256);
+    chain.store(folder)?;
     folder::remove(path)?;
     Ok(Some(sealed))
-}
-
-/// What the pod's segments take.
-pub(crate) fn bytes_of_segments(folder: &Folder) -> Result<u64, Error> {
-    let mut bytes = 0;
-    for path in crate::segment::paths(folder.root())? {
-        let of_pod = path
-            .parent()
-            .is_some_and(|up| up.ends_with(format!("pod={}", folder.pod())));
-        if of_pod {
-            bytes += fs::metadata(&path).doing("look at", &path)?.len();
-            bytes += fs::metadata(texts::beside(&path)).map_or(0, |texts| texts.len());
-        }
-    }
-    Ok(bytes)
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// One exchange, finished.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Row {
     // ---- who and when
     /// Number of the exchange in its process, from 1.

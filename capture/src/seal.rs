@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::row::Count;
+use crate::row::{Count, Row};
 use crate::text::SealedText;
 
 /// Why no further row was put into a segment.
@@ -57,4 +57,16 @@ pub struct Seal {
     pub texts: Option<SealedText>,
     /// Files that it stands in for, the oldest first.
     pub replaced: Vec<Replaced>,
+}
+
+impl Seal {
+    /// Counts a row that follows those that were counted before.
+    pub(crate) fn count(&mut self, row: &Row) {
+        let (wall, arrival) = (row.wall_us, row.arrival_ns);
+        self.rows += 1;
+        self.first_wall_us = Some(self.first_wall_us.map_or(wall, |first| first.min(wall)));
+        self.last_wall_us = Some(self.last_wall_us.map_or(wall, |last| last.max(wall)));
+        self.first_arrival_ns = self.first_arrival_ns.or(Some(arrival));
+        self.last_arrival_ns = Some(arrival);
+    }
 }

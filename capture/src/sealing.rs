@@ -4,7 +4,7 @@
 //! bounds what sealing takes of memory.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use parquet::arrow::ArrowWriter;
@@ -65,7 +65,7 @@ pub(crate) fn seal(
         replaced: Vec::new(),
     };
     let rows = log.entries.iter().map(|entry| log.row(*entry));
-    let (sha256, bytes) = write(folder, &path, (about, &seal), rows)?;
+    let (sha256, bytes) = write(folder, Put::New(&path), (about, &seal), rows)?;
     let bytes = bytes + seal.texts.as_ref().map_or(0, |texts| texts.bytes);
     Ok(Sealed {
         path,
@@ -75,19 +75,32 @@ pub(crate) fn seal(
     })
 }
 
+/// Where a segment goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Put<'a> {
+    /// Where nothing is yet.
+    New(&'a Path),
+    /// In the place of the segment that is there.
+    Instead(&'a Path),
+}
+
 /// Writes rows as a segment, and makes it appear under its name. Returns its SHA-256, in hex, and its bytes.
 pub(crate) fn write(
     folder: &Folder,
-    path: &Path,
+    put: Put<'_>,
     metadata: (&About, &Seal),
     rows: impl Iterator<Item = Result<Row, Error>>,
 ) -> Result<(String, u64), Error> {
+    let (Put::New(path) | Put::Instead(path)) = put;
     let name = path.file_name().unwrap_or_default();
     let partial = folder.state().join(name).with_extension("partial");
     folder::remove(&partial)?;
     let done = write_partial(&partial, metadata, rows).and_then(|written| {
         folder::make(path.parent().unwrap_or(Path::new("")))?;
-        folder::publish(&partial, path)?;
+        match put {
+            Put::New(path) => folder::publish(&partial, path)?,
+            Put::Instead(path) => folder::replace(&partial, path)?,
+        }
         Ok(written)
     });
     if done.is_err() {
@@ -176,6 +189,20 @@ impl Write for Hashed {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// SHA-256 of a file, in hex.
+pub(crate) fn sha256(path: &Path) -> Result<String, Error> {
+    let mut file = File::open(path).doing("open", path)?;
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        let read = file.read(&mut piece).doing("read", path)?;
+        if read == 0 {
+            return Ok(hex(&hash.finalize()));
+        }
+        hash.update(&piece[..read]);
     }
 }
 

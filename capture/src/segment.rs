@@ -2,7 +2,7 @@
 //!
 //! Nothing in a file is believed: its length, version, columns and each row are checked, and an error names the file and
 //! the row. Columns that are not known are not even decoded. Limits: a footer of 16 MiB, a file of 10^8 rows, a list of
-//! 2^20 entries in a row, a text of 16 MiB, 10^6 arrivals within a second.
+//! 2^20 entries in a row, a text of 16 MiB, 10^6 arrivals a second.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -17,9 +17,10 @@ use parquet::arrow::arrow_reader::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::about::About;
+use crate::about::{About, Level};
 use crate::columns;
 use crate::error::{Doing, Error};
+use crate::folder;
 use crate::row::Row;
 use crate::seal::Seal;
 use crate::sealing::{ABOUT, SEAL};
@@ -28,11 +29,13 @@ use crate::sealing::{ABOUT, SEAL};
 pub const VERSION: u32 = 1;
 /// Rows that are in memory at once.
 const BATCH: usize = 256;
-const FOOTER_MAX: u32 = 16 << 20;
+const FOOTER_MAX: u32 = 16 * 1024 * 1024;
 const ROWS_MAX: u64 = 100_000_000;
-const LIST_MAX: usize = 1 << 20;
+const LIST_MAX: usize = 1_048_576;
 const TEXT_MAX: usize = 16 << 20;
-const ARRIVALS_PER_SECOND_MAX: u64 = 1_000_000;
+/// So many rows in less than so long is a rate above 10^6 a second, which is no traffic.
+const CROWD_ROWS: u64 = 10_000;
+const CROWD_NS: u64 = 10_000_000;
 /// A folder has this many levels above its segments.
 const DEPTH_MAX: usize = 3;
 
@@ -90,6 +93,7 @@ fn load(path: &Path, file: &File) -> Result<(ArrowReaderMetadata, Segment), Erro
         );
         return Err(Error::file(path, why));
     }
+    check_about(path, &segment.about)?;
     let rows = u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(u64::MAX);
     if rows > ROWS_MAX {
         return Err(Error::file(
@@ -98,6 +102,26 @@ fn load(path: &Path, file: &File) -> Result<(ArrowReaderMetadata, Segment), Erro
         ));
     }
     Ok((metadata, segment))
+}
+
+/// Refuses names that would lead elsewhere if a path were made of them, and numbers that make no sense.
+fn check_about(path: &Path, about: &About) -> Result<(), Error> {
+    let names = [
+        ("the pod's name", &about.pod),
+        ("the capture's name", &about.capture),
+    ];
+    for (what, name) in names {
+        folder::check_name(what, name).map_err(|why| Error::file(path, why.to_string()))?;
+    }
+    let kept = about.sample > 0.0 && about.sample <= 1.0;
+    if kept && about.block > 0 && about.level != Level::Off {
+        return Ok(());
+    }
+    let why = format!(
+        "it claims a sample of {}, blocks of {} and level {:?}; a capture has a sample above 0 and up to 1, blocks, and a level",
+        about.sample, about.block, about.level
+    );
+    Err(Error::file(path, why))
 }
 
 /// Refuses a footer that would be read into memory and isn't there, or is larger than any of ours.
@@ -153,7 +177,8 @@ pub struct Rows {
     /// Number of the row that comes next, from 1.
     next: u64,
     claimed: u64,
-    second: (u64, u64),
+    /// Arrival of the row that is a multiple of [`CROWD_ROWS`] before.
+    crowd_ns: Option<u64>,
     last_arrival_ns: u64,
     first_arrival_ns: Option<u64>,
     done: bool,
@@ -172,7 +197,7 @@ impl Rows {
             rows: Vec::new().into_iter(),
             next: 1,
             claimed: segment.seal.rows,
-            second: (0, 0),
+            crowd_ns: None,
             last_arrival_ns: 0,
             first_arrival_ns: segment.seal.first_arrival_ns,
             done: false,
@@ -226,16 +251,15 @@ impl Rows {
             ));
         }
         self.last_arrival_ns = row.arrival_ns;
-        let second = row.arrival_ns / 1_000_000_000;
-        self.second = if self.second.0 == second {
-            (second, self.second.1 + 1)
-        } else {
-            (second, 1)
-        };
-        if self.second.1 > ARRIVALS_PER_SECOND_MAX {
-            return Err(self.wrong(format!(
-                "more than {ARRIVALS_PER_SECOND_MAX} requests arrive in the same second"
-            )));
+        if self.next % CROWD_ROWS == 1 {
+            let since = self.crowd_ns.replace(row.arrival_ns);
+            if since.is_some_and(|since| row.arrival_ns - since < CROWD_NS) {
+                let why = format!(
+                    "the {CROWD_ROWS} requests before it arrive within {} ms",
+                    CROWD_NS / 1_000_000
+                );
+                return Err(self.wrong(why));
+            }
         }
         if let Some(list) = longest_list(row).filter(|(_, length)| *length > LIST_MAX) {
             return Err(self.wrong(format!(

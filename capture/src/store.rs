@@ -13,15 +13,19 @@ use measure::Nanos;
 use rustix::fs::statvfs;
 
 use crate::about::About;
+use crate::chain::Chain;
+use crate::erasure::{self, Erased, Tenant};
 use crate::error::Error;
 use crate::folder::{self, Folder};
 use crate::limits::{Limits, Moment};
 use crate::log::{Found, Log};
 use crate::notice::Notice;
-use crate::recovery::{self, bytes_of_segments};
+use crate::recovery;
+use crate::retention::Shelf;
 use crate::row::{Count, Row};
 use crate::seal::SealedBy;
 use crate::sealing;
+use crate::segment::Segment;
 use crate::stop::{Status, Stop};
 use crate::text::{Recipients, Text};
 use crate::texts::{Lost, Texts};
@@ -41,7 +45,8 @@ pub struct Store {
     log: Option<Open>,
     /// Rows of this capture in sealed segments.
     rows_before: u64,
-    sealed_bytes: u64,
+    shelf: Shelf,
+    chain: Chain,
     /// What was dropped and is in no file yet.
     unsaid: BTreeMap<&'static str, u64>,
     retry_at: Nanos,
@@ -66,6 +71,7 @@ impl Store {
     pub fn open(folder: &Path, about: About, limits: Limits, now: Moment) -> Result<Self, Error> {
         folder::check_name("the capture's name", &about.capture)?;
         let folder = Folder::hold(folder, &about.pod)?;
+        let chain = Chain::new(&about.capture);
         let mut store = Self {
             folder,
             about: About {
@@ -77,7 +83,8 @@ impl Store {
             now,
             log: None,
             rows_before: 0,
-            sealed_bytes: 0,
+            shelf: Shelf::default(),
+            chain,
             unsaid: BTreeMap::new(),
             retry_at: Nanos::ZERO,
             status: Status::default(),
@@ -87,7 +94,8 @@ impl Store {
         for notice in recovery::recover(&store.folder, now.wall_us)? {
             store.notice(notice);
         }
-        store.sealed_bytes = bytes_of_segments(&store.folder)?;
+        store.shelf = Shelf::open(&store.folder)?;
+        store.expire();
         Ok(store)
     }
 
@@ -130,6 +138,7 @@ impl Store {
     /// Hands rows to the operating system, seals what is old enough, and tries again what had failed.
     pub fn tick(&mut self, now: Moment) {
         self.now = now;
+        self.expire();
         if self.status.stopped.is_some() && now.mono >= self.retry_at {
             self.resume();
         }
@@ -164,6 +173,26 @@ impl Store {
         Ok(self.status())
     }
 
+    /// Erases a tenant from all that the pod has captured; what is in the log is sealed first.
+    ///
+    /// # Errors
+    /// A file can't be read or written. What was erased until then is.
+    pub fn erase(&mut self, tenant: Tenant<'_>) -> Result<Erased, Error> {
+        self.say_dropped();
+        self.flush();
+        if self.log.is_some() {
+            self.try_seal(SealedBy::Age)?;
+        }
+        let erased = erasure::erase_from(&self.folder, &self.shelf, tenant, self.now.wall_us);
+        if let Some(chain) = Chain::load(self.folder.root(), self.folder.pod(), &self.about.capture)
+        {
+            self.about.previous.clone_from(&chain.last);
+            self.chain = chain;
+        }
+        self.shelf = Shelf::open(&self.folder)?;
+        erased
+    }
+
     /// Where it stands.
     pub fn status(&self) -> Status {
         Status {
@@ -178,7 +207,7 @@ impl Store {
     }
 
     fn bytes(&self) -> u64 {
-        self.sealed_bytes + self.open_bytes()
+        self.shelf.bytes() + self.open_bytes()
     }
 
     /// Bytes of the segment that is open.
@@ -315,11 +344,31 @@ impl Store {
         (free < self.limits.low_water_bytes).then_some(Stop::LowWater)
     }
 
-    /// Tries what had failed: a log that is due is sealed first, which makes room of its own kind.
-    fn resume(&mut self) {
-        if let Some(stop) = self.out_of_room() {
-            return self.stop(stop, None);
+    /// Deletes what has had its time.
+    fn expire(&mut self) {
+        loop {
+            match self
+                .shelf
+                .expire(&self.folder, &self.limits, self.now.wall_us)
+            {
+                Ok(Some(path)) => {
+                    // Its note was written anew, which is ours if the segment was.
+                    let (root, pod) = (self.folder.root(), self.folder.pod());
+                    if let Some(chain) = Chain::load(root, pod, &self.about.capture) {
+                        self.chain.first = chain.first;
+                    }
+                    self.notice(Notice::Expired { path });
+                }
+                Ok(None) => return,
+                Err(why) => {
+                    return self.notice(Notice::NotDeleted { why: why.in_full() });
+                }
+            }
         }
+    }
+
+    /// Tries what had failed: a log that is due is sealed first, which takes less room than it gives back.
+    fn resume(&mut self) {
         let due = |open: &Open| {
             self.open_bytes() >= self.limits.segment_bytes
                 || self.now.mono.0 >= open.since.0.saturating_add(self.limits.segment_age.0)
@@ -330,14 +379,18 @@ impl Store {
             self.failed(&why);
             return;
         }
+        if let Some(stop) = self.out_of_room() {
+            return self.stop(stop, None);
+        }
         self.status.stopped = None;
         self.notice(Notice::Resumed);
     }
 
-    /// What the pod's segments take by now; uploads delete some.
+    /// Counts what lies there anew.
     fn recount(&mut self) {
-        // Where the folder can't be listed, the last figure stands.
-        self.sealed_bytes = bytes_of_segments(&self.folder).unwrap_or(self.sealed_bytes);
+        if let Ok(shelf) = Shelf::open(&self.folder) {
+            self.shelf = shelf;
+        }
     }
 
     fn notice(&mut self, notice: Notice) {
@@ -355,6 +408,7 @@ impl Store {
         if let Err(why) = self.try_seal(by) {
             self.failed(&why);
         }
+        self.expire();
     }
 
     fn try_seal(&mut self, by: SealedBy) -> Result<(), Error> {
@@ -365,11 +419,15 @@ impl Store {
             Error::file(&path, "its beginning is gone: something else wrote to it")
         })?;
         let sealed = sealing::seal(&self.folder, &found, by, self.now.wall_us)?;
-        folder::remove(&path)?;
         self.log = None;
         self.rows_before += sealed.seal.rows;
-        self.sealed_bytes += sealed.bytes;
-        self.recount();
+        self.shelf.add(&Segment {
+            path: sealed.path.clone(),
+            about: found.header.about,
+            seal: sealed.seal.clone(),
+        })?;
+        self.chain.sealed(self.about.segment, &sealed.sha256);
+        self.chain.ended = by == SealedBy::Closed;
         self.about.segment += 1;
         self.about.previous.clone_from(&sealed.sha256);
         self.status.segments += 1;
@@ -378,6 +436,7 @@ impl Store {
             rows: sealed.seal.rows,
             bytes: sealed.bytes,
         });
-        Ok(())
+        self.chain.store(&self.folder)?;
+        folder::remove(&path)
     }
 }

@@ -1,6 +1,7 @@
 //! One file a command. To add one: a file here, a variant of [`Command`], a line in [`run`].
 
 mod calibrate;
+mod capture;
 mod config;
 mod decode;
 mod demo;
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Soak(soak::SoakArgs),
     /// Say what a recorded answer means, event by event, and why
     Decode(decode::DecodeArgs),
+    /// Look into captures on disk
+    Capture(capture::CaptureArgs),
     /// Check, show or describe the configuration
     Config(config::ConfigArgs),
 }
@@ -36,6 +39,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Soak(args) => soak::run(&args),
         Command::Decode(args) => decode::run(&args),
+        Command::Capture(args) => capture::run(&args),
         Command::Config(args) => config::run(&args),
     }
 }

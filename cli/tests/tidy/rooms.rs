@@ -92,8 +92,8 @@ const ROOMS: &[Room] = &[
     Room {
         name: "cli",
         uses: &[
-            "wire", "measure", "decode", "config", "exporter", "sim", "upstream", "probe", "proxy",
-            "rig", "grafana", "k8s",
+            "wire", "measure", "capture", "decode", "config", "exporter", "sim", "upstream",
+            "probe", "proxy", "rig", "grafana", "k8s",
         ],
         tests_use: &[],
     },
