@@ -11,11 +11,12 @@ use crate::chain::Chain;
 use crate::error::Error;
 use crate::folder::{self, Folder};
 use crate::limits::Moment;
-use crate::retention::{self, Shelf};
+use crate::retention::Shelf;
 use crate::row::Row;
 use crate::seal::{Replaced, Seal};
 use crate::sealing::{self, Put};
 use crate::segment::Segment;
+use crate::texts;
 
 /// What an erasure took out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,7 +58,8 @@ pub(crate) fn erase_from(
     now_us: i64,
 ) -> Result<Erased, Error> {
     let mut erased = Erased::default();
-    for path in shelf.paths() {
+    // One that was uploaded and deleted in the meantime has to be erased where it is.
+    for path in shelf.paths().into_iter().filter(|path| path.exists()) {
         let segment = Segment::open(&path)?;
         if segment.about.key != tenant.key {
             continue;
@@ -68,7 +70,7 @@ pub(crate) fn erase_from(
         }
         erased.rows += rows;
         erased.segments += 1;
-        let texts = retention::texts(&path);
+        let texts = texts::beside(&path);
         if texts.exists() {
             folder::remove(&texts)?;
             erased.texts += 1;

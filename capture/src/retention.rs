@@ -13,9 +13,7 @@ use crate::error::{Doing, Error};
 use crate::folder::{self, Folder};
 use crate::limits::Limits;
 use crate::segment::{self, Segment};
-
-/// Extension of a segment's texts.
-const TEXTS: &str = "text.tar";
+use crate::texts;
 
 /// The sealed segments of a pod.
 #[derive(Debug, Default)]
@@ -54,7 +52,7 @@ impl Shelf {
 
     /// Puts a segment on it.
     pub(crate) fn add(&mut self, segment: &Segment) -> Result<(), Error> {
-        let bytes = size(&segment.path)? + size(&texts(&segment.path)).unwrap_or(0);
+        let bytes = size(&segment.path)? + size(&texts::beside(&segment.path)).unwrap_or(0);
         self.bytes += bytes;
         let kept = Kept {
             path: segment.path.clone(),
@@ -70,6 +68,18 @@ impl Shelf {
     /// What all of them take.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Takes off what somebody else has deleted: an upload does.
+    pub(crate) fn forget_gone(&mut self) {
+        for kept in self.captures.values_mut() {
+            kept.retain(|kept| {
+                let there = kept.path.exists();
+                self.bytes -= if there { 0 } else { kept.bytes };
+                there
+            });
+        }
+        self.captures.retain(|_, kept| !kept.is_empty());
     }
 
     /// Their files.
@@ -132,7 +142,7 @@ impl Shelf {
 
 /// Deletes a segment with its texts, and the folders that are empty then.
 fn delete(path: &Path) -> Result<(), Error> {
-    folder::remove(&texts(path))?;
+    folder::remove(&texts::beside(path))?;
     folder::remove(path)?;
     let mut above = path.parent();
     for _ in 0..3 {
@@ -144,11 +154,6 @@ fn delete(path: &Path) -> Result<(), Error> {
         above = folder.parent();
     }
     Ok(())
-}
-
-/// The texts of a segment, where there are any.
-pub(crate) fn texts(segment: &Path) -> PathBuf {
-    segment.with_extension(TEXTS)
 }
 
 fn size(path: &Path) -> Result<u64, Error> {

@@ -334,7 +334,7 @@ impl Store {
             && self.bytes() >= quota
         {
             // An upload may have made room.
-            self.recount();
+            self.shelf.forget_gone();
             if self.bytes() >= quota {
                 return Some(Stop::Quota);
             }
@@ -384,13 +384,6 @@ impl Store {
         }
         self.status.stopped = None;
         self.notice(Notice::Resumed);
-    }
-
-    /// Counts what lies there anew.
-    fn recount(&mut self) {
-        if let Ok(shelf) = Shelf::open(&self.folder) {
-            self.shelf = shelf;
-        }
     }
 
     fn notice(&mut self, notice: Notice) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::about::About;
 use crate::error::{Doing, Error};
 use crate::folder::{self, Folder};
+use crate::segment::Segment;
 use crate::text::{Batches, Recipients, SealedText, Text, TextError, recover, sealed};
 
 /// What a store keeps of texts.
@@ -98,6 +99,27 @@ pub(crate) fn seal(
     }
     folder::make(place.parent().unwrap_or(Path::new("")))?;
     Ok(recover(&open, &place)?.sealed)
+}
+
+/// What is wrong with the texts of a segment, by what that says of them.
+pub(crate) fn fault(segment: &Segment) -> Option<String> {
+    let place = beside(&segment.path);
+    let said = segment.seal.texts.as_ref().map(|texts| &texts.sha256);
+    let found = if place.exists() {
+        match sealed(&place) {
+            Ok(found) => Some(found.sha256),
+            Err(why) => return Some(Error::from(why).in_full()),
+        }
+    } else {
+        None
+    };
+    let what = match (said, &found) {
+        (Some(_), None) => "is missing",
+        (None, Some(_)) => "is there, and its segment knows of no texts",
+        (said, found) if said == found.as_ref() => return None,
+        _ => "was changed after it was sealed",
+    };
+    Some(format!("{} {what}", place.display()))
 }
 
 /// Deletes what is left of texts whose log is gone.

@@ -17,6 +17,7 @@ use crate::row::Count;
 use crate::seal::SealedBy;
 use crate::sealing;
 use crate::segment::{self, Segment};
+use crate::texts;
 
 /// What was found in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -193,6 +194,7 @@ impl Parts<'_> {
                 Ok(found) => hash = found,
                 Err(why) => faults.push(why.in_full()),
             }
+            faults.extend(texts::fault(segment));
         }
         self.check_end(&hash, &mut faults);
         let seals = || self.segments.iter().map(|segment| &segment.seal);

@@ -12,7 +12,7 @@ use capture::remote::{AfterUpload, Remote, Uploader, UploaderSettings};
 use capture::text::{
     Body, Heard, HeardBody, Identities, Reader as Texts, Recipients, Redaction, Text,
 };
-use capture::{Limits, Reader, Stop, Store};
+use capture::{Limits, Reader, Stop, Store, Tenant, verify};
 use support::{about, at, limits, row};
 
 struct Place {
@@ -135,6 +135,59 @@ fn each_segment_has_its_texts_beside_it_and_their_digest_in_it() {
     }
     assert_said(&place.said(), 500);
     assert!(place.is_empty_of(".texts"));
+}
+
+#[test]
+fn texts_that_are_gone_changed_or_strange_are_found() {
+    let place = Place::new();
+    let mut store = place.open("c1", limits());
+    append(&mut store, 1..=3);
+    store.close().unwrap();
+    let segment = Reader::open(place.folder.path()).unwrap().segments()[0]
+        .path
+        .clone();
+    let texts = beside(&segment);
+    let faults = || {
+        let found = verify(place.folder.path()).unwrap();
+        assert_eq!(found.whole, found.captures[0].faults.is_empty());
+        found.captures[0].faults.clone()
+    };
+    assert!(faults().is_empty());
+    let mut bytes = fs::read(&texts).unwrap();
+    bytes[600] ^= 1;
+    fs::write(&texts, &bytes).unwrap();
+    assert!(faults()[0].ends_with("was changed after it was sealed"));
+    fs::remove_file(&texts).unwrap();
+    assert!(faults()[0].ends_with("is missing"));
+}
+
+/// Nobody can tell whose texts are which in a file without its key: all of a segment's go with a tenant's rows.
+#[test]
+fn an_erasure_takes_the_texts_of_its_segments() {
+    let place = Place::new();
+    let mut store = place.open("c1", limits());
+    append(&mut store, 1..=3);
+    let mut theirs = row(4, 4_000);
+    theirs.tenant = Some(99);
+    store.append_text(&text(4)).unwrap();
+    store.append(&theirs).unwrap();
+    let erased = store
+        .erase(Tenant {
+            key: "k1",
+            hash: 99,
+        })
+        .unwrap();
+    assert_eq!((erased.rows, erased.texts), (1, 1));
+    append(&mut store, 5..=6);
+    store.close().unwrap();
+    let found = verify(place.folder.path()).unwrap();
+    assert!(found.whole, "{found}");
+    let reader = Reader::open(place.folder.path()).unwrap();
+    let there = reader
+        .segments()
+        .iter()
+        .map(|segment| beside(&segment.path).exists());
+    assert_eq!(there.collect::<Vec<_>>(), [false, true]);
 }
 
 fn sha256(bytes: &[u8]) -> String {
