@@ -1,7 +1,7 @@
 //! Everything that goes wrong, for a long time: what the proxy's process holds stays level, and nothing is lost.
 //!
 //! A `loadproof proxy` of its own process stands in front of a simulated engine here. A fixed number of clients play one
-//! scene after the other ([`scene`]): healthy requests and every fault of client and engine that the simulator knows, over
+//! scene after the other (`scene`): healthy requests and every fault of client and engine that the simulator knows, over
 //! HTTP/1 and HTTP/2. Once a second it is looked at what the process holds. At the end
 //!
 //! * memory, descriptors and tasks must not have grown since the warm-up (the first quarter), by a straight line whose
