@@ -27,10 +27,10 @@ pub struct Status {
 /// Why rows are not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Stop {
-    /// The pod's files take as much as [`Limits::quota_bytes`] allows.
+    /// The pod's files take as much as `Limits::quota_bytes` allows.
     #[error("the capture's quota is used up")]
     Quota,
-    /// Less than [`Limits::low_water_bytes`] is free.
+    /// Less than `Limits::low_water_bytes` is free.
     #[error("less is free on the disk than is to stay free")]
     LowWater,
     /// The disk is full.
