@@ -95,7 +95,8 @@ pub(crate) async fn serve(
             Driven::new(http1(socket, service, limits), &tasks).await;
             if let Some(switch) = client.take_switch() {
                 client.on_asked();
-                let passing = upgrade::serve(switch, &relay);
+                // Apart from the connection's own, whose every client would pay for its size.
+                let passing = Box::pin(upgrade::serve(switch, &relay));
                 tasks.hard_stop().run_until_cancelled(passing).await;
                 client.on_answered();
             }
