@@ -274,16 +274,7 @@ fn read(input: &mut dyn BufRead, reading: &Reading) -> Result<Imported, FormatEr
             ..entry
         });
     }
-    let block = entries
-        .iter()
-        .any(|entry| !entry.ids.is_empty())
-        .then_some(block);
-    let (entries, _) = Imported::from_first(entries);
-    Ok(Imported {
-        entries,
-        block,
-        start_us: None,
-    })
+    Ok(Imported::timed(entries, block))
 }
 
 /// When it arrives: at a time, or a wait after the turn before, whose end is not known.

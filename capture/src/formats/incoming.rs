@@ -75,6 +75,34 @@ impl Imported {
         (entries, first)
     }
 
+    /// Of entries on a clock of the file's own, with block ids of so many tokens, where any has ids.
+    pub(super) fn timed(entries: Vec<Entry>, block: u32) -> Self {
+        let ids = entries.iter().any(|entry| !entry.ids.is_empty());
+        let (entries, _) = Self::from_first(entries);
+        Self {
+            entries,
+            block: ids.then_some(block),
+            start_us: None,
+        }
+    }
+
+    /// Of entries with their dates, in ns after 1970-01-01 UTC.
+    pub(super) fn dated(dated: Vec<(i128, Entry)>) -> Self {
+        let first = dated.iter().map(|(at, _)| *at).min().unwrap_or(0);
+        let after = |at: i128| u64::try_from(at - first).unwrap_or(u64::MAX);
+        let entries = dated.into_iter().map(|(at, entry)| Entry {
+            at_ns: after(at),
+            ..entry
+        });
+        let mut entries: Vec<Entry> = entries.collect();
+        entries.sort_by_key(|entry| entry.at_ns);
+        Self {
+            entries,
+            block: None,
+            start_us: i64::try_from(first / 1000).ok(),
+        }
+    }
+
     /// The rows. `key` names the file: the same session name in another file is another session.
     ///
     /// # Errors

@@ -112,16 +112,7 @@ pub(super) fn read_timed(
             ..entry
         });
     }
-    let block = entries
-        .iter()
-        .any(|entry| !entry.ids.is_empty())
-        .then_some(block);
-    let (entries, _) = Imported::from_first(entries);
-    Ok(Imported {
-        entries,
-        block,
-        start_us: None,
-    })
+    Ok(Imported::timed(entries, block))
 }
 
 /// Lengths and ids, which have to be of each other's number.

@@ -161,21 +161,7 @@ fn read(input: &mut dyn BufRead, _: &Reading) -> Result<Imported, FormatError> {
         }));
         session += 1;
     }
-    let first = dated.iter().map(|(at, _)| *at).min().unwrap_or(0);
-    let after = |at: i128| u64::try_from(at - first).unwrap_or(u64::MAX);
-    let mut entries: Vec<Entry> = dated
-        .into_iter()
-        .map(|(at, entry)| Entry {
-            at_ns: after(at),
-            ..entry
-        })
-        .collect();
-    entries.sort_by_key(|entry| entry.at_ns);
-    Ok(Imported {
-        entries,
-        block: None,
-        start_us: i64::try_from(first / 1000).ok(),
-    })
+    Ok(Imported::dated(dated))
 }
 
 /// The exchange of a span, with its start in ns after 1970-01-01 UTC. `None` of a span of something else.

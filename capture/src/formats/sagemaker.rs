@@ -46,32 +46,14 @@ fn read(input: &mut dyn BufRead, _: &Reading) -> Result<Imported, FormatError> {
         let mut extra = members.rest();
         extra.extend(event.rest());
         dated.push((
-            at,
+            at.as_nanosecond(),
             Entry {
                 extra,
                 ..exchange(request, &answer)
             },
         ));
     }
-    let first = dated
-        .iter()
-        .map(|(at, _)| at.as_nanosecond())
-        .min()
-        .unwrap_or(0);
-    let after = |at: Timestamp| u64::try_from(at.as_nanosecond() - first).unwrap_or(u64::MAX);
-    let mut entries: Vec<Entry> = dated
-        .into_iter()
-        .map(|(at, entry)| Entry {
-            at_ns: after(at),
-            ..entry
-        })
-        .collect();
-    entries.sort_by_key(|entry| entry.at_ns);
-    Ok(Imported {
-        entries,
-        block: None,
-        start_us: i64::try_from(first / 1000).ok(),
-    })
+    Ok(Imported::dated(dated))
 }
 
 fn exchange(request: Map<String, Value>, answer: &Map<String, Value>) -> Entry {
