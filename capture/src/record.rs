@@ -86,7 +86,7 @@ impl Row {
         self.images = details.images;
         self.sounds = details.sounds;
         self.stops = details.stops;
-        self.top_k = details.top_k;
+        self.top_k = details.top_k.map(i64::from);
         self.min_p = details.min_p;
         self.presence_penalty = details.presence_penalty;
         self.frequency_penalty = details.frequency_penalty;

@@ -21,7 +21,7 @@ pub struct RequestDetails {
     /// Stop strings.
     pub stops: Option<u32>,
     /// `top_k`
-    pub top_k: Option<i64>,
+    pub top_k: Option<i32>,
     /// `min_p`
     pub min_p: Option<f64>,
     /// `presence_penalty`
