@@ -153,6 +153,10 @@ ip route add default dev lo
 start() { "$0" proxy --log-format json --set engine.probe=false --listen "$1" --admin-listen "$2" --upstream "$3" 2>&1 & }
 start 0.0.0.0:8000 127.0.0.1:9000 http://127.0.0.1:9
 start 127.0.0.1:8001 127.0.0.1:9001 http://127.0.0.1:9
+# Who is not there yet when it is looked for is looked for again only after a minute.
+for port in 8000 8001; do
+    until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do sleep 0.05; done
+done
 start 127.0.0.1:8100 127.0.0.1:9100 http://127.0.0.1:8000
 start 127.0.0.1:8101 127.0.0.1:9101 http://127.0.0.1:8001
 ask() {
